@@ -34,6 +34,7 @@ def read_config(model: type[_Model], path: Path | None, changes: Sequence[str] =
         name, equals, value = change.partition("=")
         if not equals:
             raise ConfigError(f"{change!r} is no setting", field="--set", remedy="write --set field=value")
+        # As YAML, so that a value has the type that it would have in a file.
         data[name] = yaml.safe_load(value)
     try:
         return model.model_validate(data)

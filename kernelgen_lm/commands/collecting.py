@@ -80,6 +80,7 @@ def code(
         kernels = list(finder.goldens(goldens)) if goldens else []
         # Before anything is judged, which may take hours.
         require_stated(kernels, str(asked["licence"]), str(asked["origin"]))
+        # Files of others state their licence on the command line, which wish_of has checked.
         kernels += [kernel for path in paths for kernel in finder.below(path, name)]
         with Bench(detail=True) as bench:
             totals = make_code(kernels, wish, Tools(bench, style, writer), folder, jobs=jobs, tell=tell)
@@ -139,6 +140,7 @@ def docs(
 
     with ExitStack() as opened:
 
+        # The judge is started only when a page has a kernel to execute.
         @cache
         def tools() -> Tools:
             return Tools(opened.enter_context(Bench(detail=True)), style, opened.enter_context(Writer(plugins)))
@@ -165,6 +167,7 @@ def chat(console: Console, /, file: Path, **asked: Any) -> int:
     from kernelgen_lm.corpus.chat import ChatWish, make_chat, open_dataset
     from kernelgen_lm.corpus.table import require_format, write_samples
 
+    # Before the data set is loaded, which may take long.
     require_format(file)
     wish = ChatWish(**asked)
     rows, licence = open_dataset(wish)

@@ -44,6 +44,7 @@ def build(console: Console, /, folder: Path, jobs: int, config_path: Path | None
     started, judged = time.monotonic(), [0, 0]
 
     def tell(shard: Shard, shards: int) -> None:
+        # These see no judge, and would make the rate look better than it is.
         judged[0] += sum(count for name, count in shard.counts.items() if name not in ("held_out", "known", "unfit"))
         judged[1] += 1
         rate = judged[0] / max(time.monotonic() - started, 1e-9) * 60
@@ -181,6 +182,7 @@ def check(
     dirty = {finding.sample for finding in findings}
     # Without a file to write, the samples stay as they are, and the statistics are of all.
     kept = [sample for sample in read if sample.id not in dirty] if file else read
+    # Of what stays: a clean sample must not go for the sake of a similar one that goes anyway.
     similar = None if threshold is None else near_duplicates(kept, threshold)
     kept = [sample for sample in kept if not similar or sample.id not in similar]
     failed: list[tuple[str, str]] = []
@@ -195,6 +197,7 @@ def check(
     if page is not None:
         write_lines(page, [render_page({**facts, "operator": operators_of(kept)})])
     console.json(facts)
+    # With a file the findings are gone from what was written; without one they stay.
     return int(bool(failed) or (bool(dirty) and file is None))
 
 

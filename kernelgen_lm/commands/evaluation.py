@@ -56,6 +56,7 @@ def evaluate(
     groups = {name: path for name, path in (("held_out", held_out), ("trained", trained)) if path is not None}
     named = {"prompt_style": "style", "num_samples": "answers"}
     what = Examination(groups, **{named.get(name, name): value for name, value in asked.items()})  # type: ignore[arg-type]
+    # Before any model is loaded: a folder without tasks is an error of the command line.
     what.selected()
     for line in card_tables(run(entrants(models, baselines, folder), what, folder)):
         console.out(line)

@@ -118,6 +118,7 @@ def tensor_names(rng: Random, inputs: int) -> tuple[str, ...]:
 
 def _types(rng: Random, spec: Spec) -> tuple[str, ...]:
     """The element types that the operator takes, that of the case among them."""
+    # Whole numbers, and results that have a type of their own, do not go with other element types.
     if spec.dtype.is_exact or spec.family in ("cast", "whole"):
         return (spec.dtype.value,)
     others = [dtype for dtype in _FLOATS if dtype is not spec.dtype]
@@ -127,6 +128,7 @@ def _types(rng: Random, spec: Spec) -> tuple[str, ...]:
 
 def _shape(rng: Random, spec: Spec) -> tuple[int, ...]:
     """One to five axes for what counts elements alone; matrices get axes in front of their rows."""
+    # The ranges, or the pieces, of these were drawn for this length of a row.
     if spec.family in ("rows", "whole", "movement") or rng.random() < 0.4:
         return spec.shape
     total = int(10 ** rng.uniform(0, 9))
@@ -187,6 +189,7 @@ def _description(rng: Random, spec: Spec, program: Program) -> str:
 def _formula(rng: Random, spec: Spec, program: Program, attributes: Mapping[int, str]) -> str:
     """The formula in one of several notations, with attributes by name."""
     shown = program
+    # Numbers that no formula has: their text is replaced by the attributes' names.
     marks = {name: 90210.5 + position for position, name in enumerate(attributes.values())}
     if attributes:
         steps = tuple(

@@ -76,6 +76,7 @@ def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shar
     missing = [index for index in range(shards) if not _path(folder, index).is_file()]
     # Spawned: forked workers would share the judge's threads and locks.
     with ProcessPoolExecutor(jobs, get_context("spawn"), _open, (config.model_dump(),)) as pool:
+        # Twice the jobs, so that a worker that is done finds the next shard waiting.
         for shard in _in_flight(pool, missing, folder, 2 * jobs):
             on_shard(shard, shards)
     totals: Counter[str] = Counter()
@@ -137,6 +138,7 @@ def _claim(config: BuildConfig, folder: Path) -> None:
     """Write the configuration into a new folder; refuse a folder of another one."""
     path = folder / "config.json"
     text = config.model_dump_json(indent=2) + "\n"
+    # Compared as values, not as text: a folder may be older than a field that has its default.
     if path.is_file() and BuildConfig.model_validate_json(path.read_text(encoding="utf-8")) != config:
         raise UsageError(
             f"{folder} holds a corpus of another configuration", field="--out", remedy="name another folder"

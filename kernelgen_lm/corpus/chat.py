@@ -50,6 +50,7 @@ def open_dataset(wish: ChatWish) -> tuple[Iterable[Mapping[str, Any]], str]:
         raise UsageError("chat data needs the package datasets", field="DATASET", remedy=remedy) from None
     folder = Path(wish.name)
     try:
+        # Files that save_to_disk writes; load_dataset refuses such a folder.
         if (folder / "dataset_info.json").is_file() or (folder / "dataset_dict.json").is_file():
             loaded = datasets.load_from_disk(wish.name)
             rows = loaded[wish.split] if isinstance(loaded, datasets.DatasetDict) else loaded
@@ -99,6 +100,7 @@ def conversation(row: Mapping[str, Any]) -> tuple[Message, ...]:
         messages = messages[:-1]
     asked = [message.role for message in messages if message.role != "system"]
     alternate = all(role == ("user", "assistant")[at % 2] for at, role in enumerate(asked))
+    # Chat templates take a system message at the beginning only.
     systems = [at for at, message in enumerate(messages) if message.role == "system"]
     return messages if messages and alternate and systems in ([], [0]) else ()
 
@@ -139,6 +141,7 @@ def _identity(messages: tuple[Message, ...]) -> str:
 
 
 def _sample(messages: tuple[Message, ...], wish: ChatWish, licence: str) -> Sample:
+    # Of a folder the name alone: samples must not tell paths of this machine.
     name = Path(wish.name).name if Path(wish.name).is_dir() else wish.name
     return Sample(
         id=_identity(messages),

@@ -96,6 +96,7 @@ class Contamination:
         if name and (sample.question or sample.kind not in _NO_OPERATOR):
             yield Finding(sample.id, name, "the operator's name")
         asked = next((message.content for message in sample.messages if message.role == "user"), "")
+        # The words alone: the skeleton in the code block is alike for every operator.
         for words in _grams(words_of(asked.split("```")[0]), _WORDS):
             if words in self._words:
                 yield Finding(sample.id, self._words[words], "wording: " + " ".join(words))
@@ -152,6 +153,7 @@ def execute_again(samples: Sequence[Sample], count: int, seed: int, bench: Bench
     failed = []
     for sample in chosen:
         task = task_of(sample)
+        # A static kernel is written for one case, the first.
         cases = task.cases if sample.track == "dynamic" else task.cases[:1]
         verdict = bench.judge_files(task, cases, Track(sample.track), files_of(sample.answer))
         if verdict.outcome is not Outcome.OK:

@@ -136,6 +136,7 @@ def make_code(
             lost = ({"kernel": kernel.where, "task": kernel.task.name, **each._asdict()} for each in made.lost)
             write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(each) + "\n" for each in lost))
             write_lines(counts_path, [json.dumps(made.counts, sort_keys=True) + "\n"])
+            # Last: with this file the kernel is done, and the others have to be there.
             write_lines(path, [sample.line() for sample in made.samples])
         return kernel, made.counts
 
@@ -157,6 +158,7 @@ def _key(kernel: CollectedKernel, wish: CodeWish) -> str:
 def worth_judging(task: Task, wish: CodeWish) -> tuple[Case, ...]:
     """The cases to take: small enough, first one of each combination of element types, then the others in order."""
     small = [case for case in task.cases if input_bytes(case) + output_bytes(case) <= wish.most_bytes]
+    # Reversed, so that the first case of each combination stays.
     first = {tuple(dtypes_of(case)): case for case in reversed(small)}
     ordered = [case for case in small if case in first.values()]
     chosen = [*ordered, *(case for case in small if case not in ordered)][: wish.most_cases]

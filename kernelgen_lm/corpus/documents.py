@@ -122,6 +122,7 @@ def make_documents(
             made, counts, left_out = _page(page, everything, wish, tasks, tools)
             write_lines(folder / "left_out" / f"{key}.jsonl", (json.dumps(row) + "\n" for row in left_out))
             write_lines(counts_path, [json.dumps(counts, sort_keys=True) + "\n"])
+            # Last: with this file the page is done, and the others have to be there.
             write_lines(shard, (sample.line() for sample in made))
         totals.update(counts)
         tell(page, counts)
@@ -302,6 +303,7 @@ def _executed(
         return [], f"no task for the entry {' or '.join(entries) or '(none found)'}"
     kernel = CollectedKernel(task, f"{page.name}:{example.line}", "file", {DEVICE_SOURCE: example.text})
     made = samples_of(kernel, wish.code, tools())
+    # Before the page's file is written, so that the page is tried again.
     if made.counts["infra_error"]:
         raise ExecutorError(
             f"{kernel.where} could not be judged: {made.lost[0].reason}", remedy="give the command again"

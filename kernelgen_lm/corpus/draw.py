@@ -90,6 +90,7 @@ class _Builder:
     def done(self, whole: bool = False) -> Drawn | None:
         """The program, or None when a value or an input would go unused."""
         program = Program(tuple(self.inputs), tuple(self.steps), whole)
+        # The last value is the result, which no step takes.
         if not self.steps or any(count == 0 for count in program.uses()[:-1]):
             return None
         return Drawn(program, tuple(self.intervals[: len(self.inputs)]))

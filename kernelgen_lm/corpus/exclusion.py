@@ -186,6 +186,7 @@ class Exclusion:
         self, key: tuple[object, ...], kinds: Sequence[Kind], arrays: Sequence[_Array], result: _Array
     ) -> str | None:
         """The task or the plain function that gives ``result`` of ``arrays``; ``key`` stands for kinds and arrays."""
+        # References are called with inputs that they are not made for: their warnings say nothing.
         with np.errstate(all="ignore"):
             if key not in self._known:
                 self._known[key] = [known for known in self._results(kinds, arrays) if known.values.size]
@@ -200,6 +201,7 @@ class Exclusion:
     def _results(self, kinds: Sequence[Kind], arrays: Sequence[_Array]) -> Iterator[_Known]:
         """What is known to compute something of such inputs, in every order, and what it computes of these."""
         plain = _PLAIN.get(len(arrays), {})
+        # Plain functions know no row that is the same for all: it is repeated for them.
         wide = [
             np.broadcast_to(array, (len(arrays[0]), array.size)) if kind is Kind.COL and arrays[0].ndim == 2 else array
             for array, kind in zip(arrays, kinds, strict=True)
@@ -213,6 +215,7 @@ class Exclusion:
 
 def _firsts(results: Iterable[_Array]) -> _Array:
     """The first values of results, one row each."""
+    # resize repeats a short result, so that all rows have the same length.
     rows = [np.resize(np.asarray(result, np.float64), _FIRST) for result in results]
     return np.asarray(rows).reshape(-1, _FIRST)
 
@@ -235,6 +238,7 @@ def _of_task(task: Task, arrays: Sequence[_Array]) -> Iterator[_Known]:
     for spec, array in zip(taken, arrays, strict=True):
         inputs[spec.name] = [array] if spec.presence is Presence.DYNAMIC else array
     reference = resolve(task.reference, task.path.parent)
+    # Cases that differ in shapes alone have the same attributes, and need one call.
     settings = {repr(sorted(case.attributes.items(), key=str)): case.attributes for case in task.cases}
     for attributes in list(settings.values())[:_MOST_CALLS]:
         for output in _called(reference, {**inputs, **attributes}):

@@ -62,6 +62,7 @@ def kernel_of(spec: Spec, task: Task, track: Track, plugins: Plugins) -> Mapping
     """The Ascend C that a question's tile program is lowered to, for all cases of its ``task``, by file name."""
     program = write_tile(spec, TileWriting((spec.dtype.value,)))
     files = lower(plugins, task, task.cases, track, program)
+    # A program that was written here and cannot be lowered is a fault of ours, not a sample less.
     if isinstance(files, str):
         raise ExecutorError(f"the program of {spec.operator} cannot be lowered: {files}", detail=program)
     return files

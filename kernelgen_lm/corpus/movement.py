@@ -50,6 +50,7 @@ class Movement:
 
     def shape(self, rows: int, columns: int) -> tuple[int, ...]:
         """The result's shape."""
+        # One byte an element: the shape alone counts.
         return self.evaluate([np.empty((rows, columns), np.bool_)] * self.inputs()).shape
 
     def extents(self) -> tuple[str, str]:

@@ -56,6 +56,7 @@ def mutants(source: str, rng: Random, most: int) -> list[Mutant]:
     """Up to ``most`` wrong kernels, each with one mutation."""
     made: list[Mutant] = []
     known = mutations()
+    # Sorted, so that the draw does not depend on the order of the file.
     for name in rng.sample(sorted(known), len(known)):
         changed = known[name].change(source, rng)
         changed = re.sub(r"\b(Add|Max|Sqrt|Exp|Maxs)_\(", lambda match: f"{_OPPOSITE[match[1]]}(", changed)

@@ -94,6 +94,7 @@ def _mul(a: Interval, b: Interval) -> Interval:
 
 
 def _div(a: Interval, b: Interval) -> Interval | None:
+    # A divisor near 0 gives values of any size.
     if b.low < 0.1 and b.high > -0.1:
         return None
     return _span([a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high])
@@ -189,6 +190,7 @@ _TABLE = (
         "{a} / (1 + exp(-{a}))",
         "{a} / (exp(-{a}) + {one})",
         lambda a: a / (1 + np.exp(-a)),
+        # The least value of silu is about -0.28.
         _within(-30.0, 30.0, lambda a: Interval(-0.3, max(a.high, 0.0))),
     ),
     Operation(

@@ -72,6 +72,7 @@ def _decoded(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", field="FILES", remedy="name files") from None
     named = _CHARSET.search(raw[:2048])
+    # utf-8-sig reads files with and without a byte order mark.
     for encoding in ("utf-8-sig", *((named[1].decode("ascii"),) if named else ())):
         try:
             return raw.decode(encoding)

@@ -197,6 +197,7 @@ def _bracket(text: str) -> str:
     depth = 0
     for position, char in enumerate(text):
         depth += (char in "(|") - (char == ")")
+        # One sign opens and closes a magnitude: where something is open, it closes.
         if char == "|" and depth > 1:
             depth -= 2
         if depth == 0 and char in " +-/*" and position < len(text) - 1:

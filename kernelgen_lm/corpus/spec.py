@@ -58,6 +58,7 @@ class Spec:
     @property
     def operator(self) -> str:
         """The operator's name: what it does and a mark of its structure, without constants, types and sizes."""
+        # Four words keep names short; the mark behind them tells longer operators apart.
         words = "".join(self._words()[:4])
         return f"{words}{hashlib.sha256(self.structure().encode()).hexdigest()[:4].upper()}"
 

@@ -96,6 +96,7 @@ def stream(recipe: Recipe) -> Iterator[Sample]:
     digest = hashlib.sha256()
     for made in _draws(recipe):
         if isinstance(made, _Made):
+            # An id is a hash of question and answer, so the digest covers both.
             digest.update(made.sample.id.encode())
             yield made.sample
     if recipe.digest and digest.hexdigest() != recipe.digest:

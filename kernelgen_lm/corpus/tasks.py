@@ -28,6 +28,7 @@ def write_tasks(
     while len(names) < count:
         spec = draw_question(Random(derive(seed, "tasks", index)), families)
         index += 1
+        # A task's folder has the operator's name.
         wanted = is_held_out(spec.function, share) is held_out and spec.operator not in names
         if wanted and not excluded(exclusion, spec):
             names.append(spec.operator)

@@ -126,6 +126,7 @@ def prototypes(code: str) -> Iterator[Signature]:
 
 def _signature(statement: str) -> Signature | None:
     match = _DECLARATION.fullmatch(_without_template(statement)) if len(statement) <= _LONGEST else None
+    # An equals sign in front of the name makes it an assignment.
     if match is None or _NO_RESULT.search(match["result"]) or "=" in match["result"]:
         return None
     parts = [part.strip() for part in _split(match["rest"])]

@@ -117,6 +117,7 @@ def function_key(program: Program) -> str:
 def _key(program: Program) -> str:
     count, digests = len(program.inputs), []
     for order in permutations(range(count)):
+        # An input can take the place only of one of its own extent.
         if any(program.inputs[at] is not program.inputs[index] for index, at in enumerate(order)):
             continue
         digest = hashlib.sha256(str([kind.value for kind in program.inputs]).encode())

@@ -104,6 +104,7 @@ def phrase_tokenizer(texts: Iterable[str], window: int) -> PreTrainedTokenizerFa
         initial_alphabet=alphabet,
         show_progress=False,
     )
+    # Nothing is learned: the trainer takes in the alphabet and the special tokens.
     tokenizer.train_from_iterator([], trainer)
     words = dict.fromkeys([*slots, "<k>", *phrases])
     tokenizer.add_tokens([AddedToken(word, normalized=False) for word in words])

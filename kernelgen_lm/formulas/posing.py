@@ -95,12 +95,14 @@ def pose(short: Short, seed: int, index: int) -> Posed:
     """A question with small sizes in the place of its own: equal extents stay equal, and 1 stays 1."""
     rng = Random(derive(seed, "sizes", index))
     asked = [tuple(int(part) for part in found.split(",") if part.strip()) for found in _EXTENTS.findall(short.asked)]
+    # The last of the extents are the output's, for which there is no input.
     full = next(shape for shape, source in zip(asked, short.inputs, strict=False) if source.kind == "full")
     extents: dict[int, int] = {1: 1}
     # The last extent first: it decides how long rows are, and is the one that may be longer than a tile.
     for place, extent in enumerate(reversed(full)):
         long = place == 0 and len(full) < 3
         drawn = rng.choice((33, 257, 1000, 2100, 4099) if long else (24, 40, 100) if place == 0 else (2, 3, 5, 6, 7))
+        # Extents that differ stay different: equal ones would say more than was asked.
         while drawn in extents.values():
             drawn += 1
         extents.setdefault(extent, drawn)

@@ -272,6 +272,7 @@ def _finite(
 def is_known(short: Short, exclusion: Exclusion) -> str | None:
     """The benchmark's operator or plain function that a question equals by value."""
     kinds = tuple(Kind.COL if source.kind == "col" else Kind.FULL for source in short.inputs)
+    # No more are drawn for a question, and values that no tree asks for do no harm.
     attributes = 2
     for span in _SPANS:
         arrays = _arrays(short.inputs, span)

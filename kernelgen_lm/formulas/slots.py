@@ -57,6 +57,7 @@ class Slotted(NamedTuple):
 
 def slotted(messages: Sequence[Message]) -> Slotted | None:
     """A question for a tile program in slots; None for a text that is none."""
+    # The last one: earlier turns may be worked examples.
     asked = next((message.content for message in reversed(messages) if message.role == "user"), "")
     kernel = _KERNEL.search(asked)
     start = asked.find("\n# ") + 1 if not asked.startswith("# ") else 0
@@ -119,6 +120,7 @@ def _initials(formula: str, roles: Mapping[str, str]) -> dict[str, str]:
         letter: slot
         for letter, slot in letters.items()
         if letter in said - assigned - set(roles)
+        # Usual letters of indices.
         and letter not in "ijkncr"
         and sum(name[0] == letter for name in roles) == 1
     }

@@ -222,6 +222,7 @@ def _say(tree: Node, names: Mapping[tuple[str, str], str], how: Notation) -> tup
     if kind == "call":
         forms = _ONE[name].said
         form = forms[how.choice % len(forms)]
+        # Bars inside of bars cannot be told apart.
         if form[0] == "|" and "|" in texts[0][0]:
             form = "abs({})"
         return form.format(texts[0][0]), 3
@@ -316,6 +317,7 @@ def _program(tree: Node, names: Mapping[tuple[str, str], str]) -> tuple[str, int
     if kind == "minus":
         return f"-{_closed(texts[0], 2)}", 1
     if kind == "square":
+        # The power binds to the right: a square of a square needs its brackets.
         text = f"({texts[0][0]})" if tree.parts[0].kind == "square" else _closed(texts[0], 3)
         return f"{text} ** 2", 3
     if kind == "cube":

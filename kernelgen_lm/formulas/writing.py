@@ -53,6 +53,7 @@ class Writing:
         used = set().union(*(names_in(tree) for _, tree in asking.statements))
         places = [(at, f"<a{place}>", kind) for place, (kind, _, at) in enumerate(asking.attributes.values())]
         self.places |= {("attribute", str(at)): slot for at, slot, _ in places}
+        # Attributes that decide nothing are left out of the program.
         self.attributes = [(slot, kind) for at, slot, kind in places if ("attribute", str(at)) in used or at == AXIS]
         for at in range(len(asking.statements)):
             self.places[("value", str(at))] = f"<v{at}>"

@@ -80,6 +80,7 @@ def scorer(settings: AskedConfig) -> Scoring:
 
 def sampling(settings: AskedConfig, model: Any, tokenizer: Any) -> Sampling:
     """How answers are drawn from a model."""
+    # A checkpoint may end a turn with another token than the tokenizer's.
     named = model.generation_config.eos_token_id
     ends = named if isinstance(named, list) else [] if named is None else [named]
     window = int(getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20))

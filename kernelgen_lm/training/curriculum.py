@@ -87,11 +87,13 @@ def _hits(judged: Iterable[Judged]) -> list[tuple[str, bool]]:
 def choose(tasks: Sequence[str], rates: Mapping[str, float], *, above: float = 0.0, below: float = 1.0) -> list[str]:
     """Tasks whose rate lies strictly between the two, easiest first; those that were not measured are left out."""
     known = [task for task in tasks if task in rates and above < rates[task] < below]
+    # The name decides ties, so that equal measurements give the same order.
     return sorted(known, key=lambda task: (-rates[task], task))
 
 
 def refuse_held_out(tasks: Sequence[Task], share: float, benchmark: Collection[str]) -> None:
     """UsageError when training would see an operator that is kept for evaluation, or a task of the benchmarks."""
+    # A formula's task says its function itself; of other generated tasks it is read from the reference.
     held = sorted(task.name for task in tasks if is_held_out(function_of_formula(task) or function_of(task), share))
     if held:
         raise UsageError(

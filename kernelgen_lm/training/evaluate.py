@@ -194,6 +194,7 @@ def sit(
     """One run of ``npukb run``; its messages go to standard error as they come."""
     names = sorted({choice.task.name for chosen in selected.values() for choice in chosen})
     tasks = (
+        # The expression itself where nothing else is asked, so that the run names what was asked for.
         what.tasks if tuple(selected) == (what.tasks,) else ",".join([*names, *([what.tasks] if what.tasks else [])])
     )
     model = "path" if what.backend == "kernelgen-lm" else "model"

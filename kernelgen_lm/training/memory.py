@@ -184,12 +184,14 @@ def budget(settings: TrainConfig, shape: Shape, devices: Devices, prompt_tokens:
     number_bytes = 2 if settings.precision == "bfloat16" else 4
     frozen = 0 if settings.lora is None else 2 * everything
     row = _row_tokens(settings, prompt_tokens)
+    # A pair is two rows.
     rows = settings.micro_batch * (2 if isinstance(settings, DPOSettings) else 1)
     parts = {
         "weights": (4 * trained + frozen) // devices.count,
         "gradients": 4 * trained // devices.count,
         "Adam's moments": 8 * trained // devices.count,
     }
+    # With adapters the model to compare with is the same one, its adapters switched off.
     if settings.lora is None and _compares(settings):
         parts["model that it is compared with"] = 4 * everything // devices.count
     if devices.count > 1:

@@ -159,6 +159,7 @@ def _measure(
     settings: GRPOSettings, number: int, start: str, asked: Sequence[Row], place: Path, reading: Reading
 ) -> Mapping[str, float]:
     """How often the model is right on each task: by our sampler where training has it, else by a run of the harness."""
+    # A round that drew with the seed of the one before would measure with the same draws.
     seed = settings.seed + number
     if _own_rollout(settings) and not settings.vllm:
         model, tokenizer = load_model(start, attention=settings.attention)

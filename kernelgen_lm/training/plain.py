@@ -140,6 +140,7 @@ def train(
             write_lines(folder / "log.json", [json.dumps(log, indent=1) + "\n"])
             pace = (time.monotonic() - started) / max(1, step - first)
             tell(f"{progress_line(step, steps, log[-1])}, {pace * (steps - step) / 60:.0f} min left")
+        # After the last step the model itself is saved.
         if step % settings.save_every == 0 and step < steps:
             save_state(folder, model, optimizer, step)
     model.save_pretrained(str(folder / "model"))
@@ -166,6 +167,7 @@ def restore_state(
     path = folder / "state.pt"
     if not path.is_file():
         return 0, []
+    # A state file may come from another machine: weights_only reads tensors and runs no pickled code.
     state = torch.load(path, map_location=device, weights_only=True)
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])

@@ -21,6 +21,7 @@ __all__ = ["pace", "read_settings", "remedies"]
 #: The field that only one kind of training has, and needs.
 _KINDS: tuple[tuple[str, type[TrainConfig]], ...] = (
     ("pairs", DPOSettings),
+    # Before tasks, which a GRPO file has as well.
     ("group", GRPOSettings),
     ("tasks", RejectionSettings),
     ("corpus", SFTSettings),

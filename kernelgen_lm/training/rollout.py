@@ -33,6 +33,7 @@ def turn_tokens(tokenizer: PreTrainedTokenizerBase, feedback: str) -> list[int]:
     messages = [
         {"role": role, "content": text} for role, text in (("user", "?"), ("assistant", _MARK), ("user", feedback))
     ]
+    # The template itself is asked, because every family of models ends a turn in its own way.
     text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     after = text.split(_MARK, 1)[1]
     tokens: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
@@ -59,6 +60,7 @@ class _Row:
     def add(self, tokens: Sequence[int], own: int, chances: Sequence[float | None] | None = None) -> None:
         self.tokens += tokens
         self.mask += [own] * len(tokens)
+        # What the judge says is masked, so its chances play no part.
         self.chances += [0.0] * len(tokens) if chances is None else chances
 
 
@@ -138,6 +140,7 @@ class Conversations:
         for row, turn in zip(going, self._scorer.repair(answers, self._hints), strict=True):
             if row.turns == 1:
                 row.first = turn.reward.metrics["correct"]
+            # A cut answer has no end of turn that feedback could follow.
             asked = turn_tokens(self._tokenizer, turn.feedback) if again and turn.feedback and not row.cut else []
             # The answer's own end token is also the first of what follows it.
             if row.tokens and asked and asked[0] == row.tokens[-1]:
@@ -153,6 +156,7 @@ class TurnReward:
 
     def __init__(self, reward: KernelReward, discount: float) -> None:
         self._reward, self._discount = reward, discount
+        # TRL logs a reward under its function's name.
         self.__name__ = reward.__name__
 
     def __call__(

@@ -105,6 +105,7 @@ def behind(old: torch.Tensor, new: torch.Tensor, room: torch.Tensor) -> tuple[to
     """
     used = old.shape[-2] if old.numel() else 0
     needed = used + new.shape[-2]
+    # Selecting rows copies the cache: what is there then is no longer the beginning of the room.
     if not used or old.data_ptr() != room.data_ptr() or needed > room.shape[-2]:
         length = -(-needed * _EIGHTHS // 8 // _STEP) * _STEP
         room = new.new_empty(*new.shape[:2], length, new.shape[-1])

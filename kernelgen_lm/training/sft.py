@@ -80,6 +80,7 @@ def _start(settings: SFTSettings, samples: list[Sample]) -> tuple[PreTrainedMode
     """The model that is trained: a new small one with a tokenizer of its own, or a checkpoint."""
     if settings.model != "nano":
         return load_model(settings.model, adapted=settings.lora is not None, attention=settings.attention)
+    # Spread over the whole corpus: its first samples may all come from one file.
     every = max(1, len(samples) // _TOKENIZER_TEXTS)
     texts = ("\n".join(message.content for message in sample.messages) for sample in samples[::every])
     tokenizer = train_tokenizer(texts, settings.nano)

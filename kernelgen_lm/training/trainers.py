@@ -105,6 +105,7 @@ def run_trainer(trainer: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, 
     if is_first():
         tokenizer.save_pretrained(str(folder / "model"))
     record(folder / "log.json", [json.dumps(trainer.state.log_history, indent=1) + "\n"])
+    # What comes next in any process reads files that the first one writes.
     trainer.accelerator.wait_for_everyone()
 
 

@@ -120,6 +120,7 @@ class AgentBackend:
             return GenerationFault("the run ended before the agent began")
         try:
             return self._seat.work(request, self._bench(request))
+        # Also an NpukbError, but one that every agent would meet: it ends the run.
         except BackendError:
             raise
         except (OSError, NpukbError) as error:
@@ -166,6 +167,7 @@ class AgentBackend:
 
     def _version(self, program: Path) -> str:
         digest = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
+        # An unknown command need not know --version, and might begin its work instead.
         if self.name == AnyCommand.name:
             return digest
         try:
@@ -175,6 +177,7 @@ class AgentBackend:
                 text=True,
                 timeout=_VERSION_S,
                 stdin=subprocess.DEVNULL,
+                # No keys and no settings of the user: the program runs without walls here.
                 env={"PATH": os.environ.get("PATH", ""), "HOME": os.devnull, **self._preset.environment},
                 check=False,
             )

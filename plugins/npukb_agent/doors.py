@@ -27,12 +27,14 @@ class Handler(BaseHTTPRequestHandler):
         """The request's body; ValueError when it is too long or its length is not said."""
         length = int(self.headers.get("content-length") or 0)
         if not 0 <= length <= MOST_BYTES or "chunked" in (self.headers.get("transfer-encoding") or ""):
+            # The body stays unread, and would be taken for the next request of this connection.
             self.close_connection = True
             raise ValueError(f"a request has a content-length of at most {MOST_BYTES} bytes")
         return self.rfile.read(length)
 
     def tell(self, status: int, value: object) -> None:
         """Answer with JSON."""
+        # Texts of agents may hold lone surrogates, which UTF-8 does not have.
         content = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -49,6 +51,7 @@ class _Door(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, door: socket.socket, handler: type[Handler]) -> None:
+        # The base class makes a socket of its own; the door listens already, inside the walls.
         super().__init__(("127.0.0.1", 0), handler, bind_and_activate=False)
         self.socket.close()
         self.socket = door
@@ -62,6 +65,7 @@ class _Door(ThreadingHTTPServer):
 def answered(door: socket.socket, handler: type[Handler]) -> Iterator[None]:
     """Answer ``door`` while the block runs."""
     server = _Door(door, handler)
+    # shutdown() waits for one poll: the default, half a second, would be paid at the end of every agent.
     thread = Thread(target=server.serve_forever, args=(0.05,), name="door", daemon=True)
     thread.start()
     try:

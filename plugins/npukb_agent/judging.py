@@ -53,6 +53,7 @@ _WHAT = {
 
 def scripts(port: int) -> dict[str, str]:
     """The workspace's scripts by name, for the door at ``port``."""
+    # The walls show the interpreter at its real path, not the link that may lead to it.
     python = Path(sys.executable).resolve()
     return {name: _SCRIPT.format(python=python, what=what, name=name, port=port) for name, what in _WHAT.items()}
 
@@ -102,6 +103,7 @@ def _called(
     except UsageError as error:
         _keep(record, call, ToolResult(call.id, name, words(error), CallStatus.MALFORMED), meter)
         raise
+    # The agent's call names no files, so the record keeps what was judged.
     call = call._replace(arguments=json.dumps({"files": files}, ensure_ascii=False))
     try:
         session.spend_call()
@@ -110,6 +112,7 @@ def _called(
         raise
     started = monotonic()
     verdict = (bench.check if name == "check" else bench.judge)(candidate_of(files))
+    # A fault of the machine or the task is not the agent's: the call is given back.
     ours = verdict.owner in (Owner.INFRA, Owner.TASK)
     session.settle(monotonic() - started, refund=ours)
     page = told(verdict)

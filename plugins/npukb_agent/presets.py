@@ -141,6 +141,7 @@ def _at(value: object, path: str) -> Iterator[int]:
     here: list[object] = [value]
     for step in path.replace("[]", ".[]").split("."):
         here = [inner for holder in here for inner in _step(holder, step)]
+    # JSON's true is an int in Python, but no count.
     yield from (holder for holder in here if isinstance(holder, int) and not isinstance(holder, bool))
 
 

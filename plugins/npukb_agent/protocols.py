@@ -107,6 +107,7 @@ class Asked(NamedTuple):
         value = {name: item for name, item in value.items() if name not in _REACHING}
         if isinstance(value.get("tools"), list):
             value["tools"] = [tool for tool in (_own(protocol, tool) for tool in value["tools"]) if tool]
+        # Chat servers count the tokens of a stream only when they are asked to.
         if protocol is Protocol.CHAT and value.get("stream"):
             value["stream_options"] = {**_mapping(value.get("stream_options")), "include_usage": True}
         counts = plain in rules.asking or (gemini is not None and gemini["method"] != "countTokens")
@@ -120,6 +121,7 @@ def _own(protocol: Protocol, tool: object) -> object:
     kind = str(tool.get("type", "custom"))
     if protocol is Protocol.GEMINI:
         return {name: item for name, item in tool.items() if name in ("functionDeclarations", "function_declarations")}
+    # Tools of these kinds are defined by the provider, but run by the agent.
     if protocol is Protocol.ANTHROPIC:
         return tool if kind == "custom" or kind.startswith(("bash_", "text_editor_", "memory_")) else None
     return tool if kind in ("function", "custom", "namespace", "local_shell", "shell", "apply_patch") else None

@@ -23,6 +23,7 @@ _CHUNK = 1 << 16
 _MOST_KEPT = 32 << 20
 #: An agent that goes on asking when nothing is left is ended.
 _MOST_REFUSED = 20
+# No authorization and no cookie of the agent: the proxy sends the run's own key.
 _PASSED_ON = ("content-type", "accept", "anthropic-version", "anthropic-beta", "user-agent")
 _BACK = ("content-type", "retry-after", "x-request-id", "request-id")
 
@@ -158,6 +159,7 @@ class _Proxy(Handler):
 
     def _relay(self, status: int, headers: Message, reply: object) -> bytes:
         """Pass the answer on as it comes, and return it."""
+        # read1 returns what has come; read would hold a stream back until a piece is full.
         read = getattr(reply, "read1")  # noqa: B009 - of every response of http.client
         if headers.get("content-length"):
             content: bytes = getattr(reply, "read")()  # noqa: B009

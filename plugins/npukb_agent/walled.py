@@ -144,9 +144,11 @@ def start(places: Places, doors: int, reach: Sequence[Path], output: int) -> Wal
         **_shown(places, reach),
         "files": _FILES,
         "limits": _LIMITS,
+        # Shells write to /dev/null all the time, and Landlock refuses what is not named.
         "change": [str(WORK), str(HOME), "/tmp", "/dev/null"],
     }
     process = subprocess.Popen(
+        # Isolated and without an environment: nothing that the caller has set decides what is imported in there.
         [sys.executable, "-I", str(_WALLS), str(theirs.fileno())],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
@@ -156,6 +158,7 @@ def start(places: Places, doors: int, reach: Sequence[Path], output: int) -> Wal
         cwd="/",
         start_new_session=True,
     )
+    # With a copy left open here, the end of the walls' program would never be seen.
     theirs.close()
     ours.settimeout(_ANSWER_S)
     try:
@@ -185,6 +188,7 @@ def _shown(places: Places, reach: Sequence[Path]) -> dict[str, Any]:
     paths = [*_SYSTEM, *folders, *(str(path) for path in (*_python(Path(sys.executable).resolve()), *reach))]
     show = {path: path for path in paths if Path(path).exists()}
     show |= {str(WORK): str(places.work), str(HOME): str(places.home), "/tmp": str(places.temporary)}
+    # An environment that is shown may have the harness and its tasks installed in it.
     cover = [path for path in _ours() if any(Path(path).is_relative_to(shown) for shown in show)]
     return {"links": links, "show": show, "cover": cover}
 
@@ -193,6 +197,7 @@ def _shown(places: Places, reach: Sequence[Path]) -> dict[str, Any]:
 def _ours() -> tuple[str, ...]:
     """Where the harness and its plugins lie: kernels, references and cases are there."""
     modules = {"npukernelbench", "kernelgen_lm"}
+    # Plugins of others bring tasks and references as well.
     modules |= {entry.value.partition(":")[0].partition(".")[0] for entry in entry_points(group="npukernelbench")}
     specs = (find_spec(module) for module in sorted(modules))
     return tuple(str(Path(spec.origin).resolve().parent) for spec in specs if spec is not None and spec.origin)
@@ -208,6 +213,7 @@ def program_reach(program: str) -> tuple[Path, tuple[Path, ...]]:
 
 
 def _needs(path: Path) -> Iterator[Path]:
+    # The outermost: packages find each other through the folder that holds them all.
     modules = next((parent for parent in reversed(path.parents) if parent.name == "node_modules"), None)
     yield modules or path
     with path.open("rb") as file:
@@ -227,5 +233,6 @@ def _python(interpreter: Path) -> Iterator[Path]:
     if (folder / "pyvenv.cfg").is_file():
         yield folder
     real = interpreter.resolve()
+    # What is below /usr is shown already.
     if not real.is_relative_to("/usr"):
         yield real.parent.parent

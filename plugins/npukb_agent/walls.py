@@ -49,8 +49,11 @@ def main(descriptor: int) -> NoReturn:
     try:
         _prctl(_PDEATHSIG, _KILL)
         _leave(spec["uid"], spec["gid"])
+        # A new network namespace begins with its loopback down.
         _raise_loopback()
         doors = [_listening() for _ in range(spec["doors"])]
+        # unshare puts only children into the new pid namespace. The first is its process 1: when it ends, the kernel
+        # kills all others.
         child = os.fork()
     except OSError as error:
         _refuse(control, error)
@@ -58,14 +61,17 @@ def main(descriptor: int) -> NoReturn:
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     try:
+        # A fork does not inherit it.
         _prctl(_PDEATHSIG, _KILL)
         _build(Path(spec["root"]), spec)
         ports = [door.getsockname()[1] for door in doors]
         socket.send_fds(control, [json.dumps({"ports": ports}).encode() + b"\n"], [door.fileno() for door in doors])
+        # The first reader's buffer cannot hold this line: the harness writes it after it has got the doors.
         with control.makefile("rb") as lines:
             start = json.loads(lines.readline())
     except (OSError, ValueError) as error:
         _refuse(control, error)
+    # The harness has copies; the agent must not be able to answer its own doors.
     for door in doors:
         door.close()
     os._exit(_parent(control, spec, start))
@@ -81,6 +87,7 @@ def _parent(control: socket.socket, spec: dict[str, Any], start: dict[str, Any])
     agent = os.fork()
     if agent == 0:
         try:
+            # The agent must not speak to the harness in the name of the walls.
             control.close()
             _limit(spec["limits"])
             _restrict(spec["change"])
@@ -88,6 +95,7 @@ def _parent(control: socket.socket, spec: dict[str, Any], start: dict[str, Any])
             os.execve(start["command"][0], start["command"], start["environment"])
         except OSError as error:
             sys.stderr.write(f"the agent cannot be started: {error}\n")
+        # A fork that failed must not go on as the parent.
         os._exit(_FAILED)
     while True:
         pid, status = os.wait()
@@ -97,6 +105,7 @@ def _parent(control: socket.socket, spec: dict[str, Any], start: dict[str, Any])
 
 def _leave(uid: int, gid: int) -> None:
     _call(_LIBC.unshare(ctypes.c_int(_NEW)), "unshare")
+    # The kernel wants this before an unprivileged process may write gid_map.
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{_USER} {uid} 1", encoding="ascii")
     Path("/proc/self/gid_map").write_text(f"{_USER} {gid} 1", encoding="ascii")
@@ -117,6 +126,7 @@ def _listening() -> socket.socket:
 
 def _build(root: Path, spec: dict[str, Any]) -> None:
     """A root folder that holds what the spec shows, and is all that there is."""
+    # pivot_root refuses to work among shared mounts.
     _mount(None, "/", None, _RECURSIVE | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", 2 | 4, "mode=755,size=16m")
     for path, target in spec["links"].items():
@@ -125,6 +135,7 @@ def _build(root: Path, spec: dict[str, Any]) -> None:
     # Outer folders first: a bind mount hides what was mounted below it before.
     for inside, outside in sorted(spec["show"].items()):
         _bind(Path(outside), _inside(root, inside))
+    # After the binds, which would show again what is covered.
     for path in spec["cover"]:
         _cover(_inside(root, path))
     for name, text in spec["files"].items():
@@ -139,6 +150,7 @@ def _build(root: Path, spec: dict[str, Any]) -> None:
     number = _PIVOT_ROOT.get(os.uname().machine)
     if number is None:
         raise OSError(f"no agents on {os.uname().machine}")
+    # With the same folder twice the old root lies on top of the new one, and needs no folder of its own in it.
     _call(_LIBC.syscall(ctypes.c_long(number), b".", b"."), "pivot_root")
     _call(_LIBC.umount2(b".", ctypes.c_int(_DETACH)), "umount2")
     os.chdir("/")
@@ -183,6 +195,7 @@ def _limit(limits: dict[str, int]) -> None:
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
+        # A hard limit can only be lowered.
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (most, most))
 
@@ -192,6 +205,7 @@ class _Ruleset(ctypes.Structure):
 
 
 class _PathBeneath(ctypes.Structure):
+    # The kernel's structure is packed: 12 bytes, not 16.
     _pack_ = 1
     _layout_ = "ms"
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
@@ -202,6 +216,7 @@ def _restrict(change: list[str]) -> None:
     version = int(_LIBC.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     if version < 1:
         raise OSError("the kernel has no Landlock")
+    # A kernel refuses rights that it does not know: moving between folders came with version 2, truncating with 3.
     handled = _READING | _CHANGING | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     attributes = _Ruleset(handled)
     ruleset = _LIBC.syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(8), ctypes.c_uint32(0))
@@ -209,9 +224,11 @@ def _restrict(change: list[str]) -> None:
     terminals = [_TERMINALS] if Path(_TERMINALS, "ptmx").exists() else []
     for path, rights in [("/", _READING), *((path, handled) for path in (*change, *terminals))]:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        # Rights that make sense for folders only are an error on a plain file.
         rule = _PathBeneath(rights if Path(path).is_dir() else rights & handled & _ON_FILES, folder)
         _call(_LIBC.syscall(_ADD, ruleset, 1, ctypes.byref(rule), ctypes.c_uint32(0)), f"landlock: {path}")
         os.close(folder)
+    # The kernel demands it before a process without privileges may restrict itself.
     _prctl(_NO_NEW_PRIVS, 1)
     _call(_LIBC.syscall(_RESTRICT, ruleset, ctypes.c_uint32(0)), "landlock_restrict_self")
     os.close(ruleset)

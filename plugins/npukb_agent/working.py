@@ -30,6 +30,7 @@ from npukernelbench.run.prices import Price
 __all__ = ["Budget", "Seat"]
 
 _POLL_S = 0.02
+# The exit status of walls.py where it could not start the agent.
 _NOT_STARTED = 70
 _MOST_TRANSCRIPT = 4 << 20
 #: Opens nothing: the key is the proxy's.
@@ -73,12 +74,15 @@ class Seat:
         meter = Meter(budget.tokens, budget.money, budget.price)
         record = Record()
         with ExitStack() as stack:
+            # Resolved, because _read compares resolved paths with paths below it.
             places = Places.below(Path(stack.enter_context(TemporaryDirectory(prefix="npukb-agent-"))).resolve())
             output = stack.enter_context(TemporaryFile())
             doors = 1 if self.upstream.protocol is Protocol.NONE else 2
             walled = self._walled(places, doors, output.fileno())
+            # Also when one of the next steps fails: the walls stand already.
             stack.callback(walled.end)
             files = workspace_files(brief, _Asked(request.prompt), bench.documented)
+            # Kept to tell an agent that wrote nothing from one that answered.
             starts = {name: text for name, text in files.items() if name.endswith(".cpp")}
             files = {**files, **scripts(walled.ports[0])}
             write_workspace(places.work, files)
@@ -87,15 +91,18 @@ class Seat:
             if doors == 2:
                 stack.enter_context(answered(walled.doors[1], proxy(self.upstream, meter)))
             ended = self._watch(walled, places, meter, self._task(walled, starts))
+            # Before anything is read: nothing that the agent started may change its files or its output any more.
             walled.end()
             if ended is None:
                 return GenerationFault("the run ended before the agent did")
             if isinstance(ended, GenerationFault):
                 return ended
+            # The end of the output says how it ended; the beginning of a long one is cut.
             output.seek(max(0, os.fstat(output.fileno()).st_size - _MOST_TRANSCRIPT))
             printed = output.read().decode("utf-8", "replace")
             if ended == f"exit {_NOT_STARTED}":
                 return GenerationFault(f"the agent was not started: {printed[-400:]}", retryable=False)
+            # An agent that never reached its model says nothing about that model.
             if doors == 2 and not meter.answers:
                 why = meter.fault or f"it asked nothing and ended with {ended}: {printed[-400:]}"
                 return GenerationFault(f"the agent got no answer of its model: {why}")
@@ -131,6 +138,7 @@ class Seat:
             path = places.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+        # The interpreter's folder, because the workspace's scripts and scripts of agents run with it.
         folders = (str(self.program.parent), *_interpreters(), "/usr/local/bin", "/usr/bin", "/bin")
         environment = {
             "PATH": ":".join(dict.fromkeys(folders)),
@@ -150,6 +158,7 @@ class Seat:
             if meter.stubborn:
                 return meter.used_up
             sleep(_POLL_S)
+        # The budget decides also where the agent then ended by itself with some exit code.
         return meter.used_up or f"exit {process.returncode}"
 
     def _completion(
@@ -180,6 +189,7 @@ class Seat:
             files = session.take(None)
         except UsageError as error:
             files, facts["files"] = {}, error.message
+        # The files that it was given are no answer, though they would compile.
         changed = {name: text for name, text in files.items() if text != starts.get(name)}
         return Completion(
             as_completion(files, prompt) if changed else "",

@@ -81,6 +81,7 @@ def _cut(fit: _Fit, case: Case, axis: str, limit: int) -> Case | None:
 def _fits(task: Task, case: Case) -> Iterator[_Fit]:
     """The hidden forms that a case agrees with."""
     tensors = _tensors(case)
+    # A case with lists of tensors has no axes that could be named here.
     if tensors.keys() != {*case.inputs, *case.outputs}:
         return
     for form in task.hidden:

@@ -53,6 +53,7 @@ class Operator:
         """The folder that holds ``op_host`` and ``op_kernel`` of that variant; None when there is none."""
         folder = self.folder / variant.value
         if variant is Variant.ANSWER:
+            # By number: as texts, 10 comes before 2.
             numbered = sorted((p for p in folder.glob("*") if p.name.isdigit()), key=lambda p: int(p.name))
             folder = numbered[0] if numbered else folder
         return folder if (folder / "op_kernel").is_dir() else None
@@ -148,6 +149,7 @@ def _is_interface(path: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
+        # Bytes stay what they are, whatever encoding comments have.
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error

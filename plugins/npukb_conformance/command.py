@@ -82,6 +82,7 @@ def command(
     judged_only = options.pop("compile_only"), options.pop("markdown"), options.pop("suite_rules")
     asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), *judged_only)
     session = open_session({**options, "track": "dynamic"})
+    # Before anything is judged: a requirement that cannot be read is told now.
     requirements = [Requirement.parse(text) for text in fail_under]
     records = Records(session.config.output_path / _RECORDS)
     results, executor = _judged(app, session, asked, records)
@@ -137,6 +138,7 @@ def _judged(
             jobs=config.jobs,
             on_case=_watch(app),
         )
+        # Consumed here: behind the block the executor is closed.
         return list(_counted(app, planned, results)), executor.describe()
 
 

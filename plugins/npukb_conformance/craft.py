@@ -47,6 +47,7 @@ class CraftRules:
         cases = tuple(with_values(case, drawn) for case in task.cases if case.profiles & _PROFILES)
         exact = {dtype: limit for dtype, limit in task.tolerance.limits.items() if dtype.is_exact}
         limits = {dtype: _LIMIT for dtype in DType if not dtype.is_exact}
+        # Part of the task's identity: results under other limits or values must not be taken for these.
         digest = hashlib.sha256(repr((_LIMIT, _DRAWN, sorted(_PLAIN))).encode()).hexdigest()[:16]
         return replace(
             task,

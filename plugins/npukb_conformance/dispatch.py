@@ -94,6 +94,7 @@ class Dispatch:
     def problems(self, tasks: Mapping[str, Task]) -> Iterator[str]:
         """Names in the rules that no task knows."""
         for name, rule in self.rules.items():
+            # The registry finds names whatever their case; a rule has to have the task's own.
             if name not in tasks or tasks[name].name != name:
                 yield f"{name}: there is no such task"
                 continue

@@ -55,6 +55,7 @@ class CheckoutRules:
         cases = tuple(self._case(task, texts, row) for row in texts.rows)
         limits = {dtype: min((case.limits[dtype] for case in cases), key=lambda limit: limit.rtol) for dtype in _FLOATS}
         exact = {dtype: limit for dtype, limit in task.tolerance.limits.items() if dtype.is_exact}
+        # Part of the task's identity: results under other texts must not be taken for these.
         told = repr((_POLICY, [(case.id, case.inputs, case.limits) for case in cases]))
         digest = hashlib.sha256(told.encode()).hexdigest()[:16]
         return replace(

@@ -58,6 +58,7 @@ def load_misses() -> Mapping[str, tuple[Explanation, ...]]:
 def unknown_names(explanations: Mapping[str, Sequence[Explanation]], tasks: Mapping[str, Task]) -> Iterator[str]:
     """Operators and cases that no task knows."""
     for name, entries in explanations.items():
+        # The registry finds names whatever their case; an explanation has to have the task's own.
         if name not in tasks or tasks[name].name != name:
             yield f"{name}: there is no such task"
             continue

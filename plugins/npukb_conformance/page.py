@@ -61,6 +61,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # Markdown: escapes for HTML would stand in the text.
         autoescape=False,
     )
     environment.filters["cell"] = _cell

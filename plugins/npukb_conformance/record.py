@@ -115,6 +115,7 @@ class Records:
         if line["event"] != "case":
             return
         texts = {name: str(line[name]) for name in ("operator", "variant", "key", "case", "scaled")}
+        # Lines of older versions do not have these.
         later = {name: str(line.get(name, "")) for name in ("conceded", "strict")}
         record = CaseRecord(**texts, verdict=verdict_from_json(line["verdict"]), **later)
         self._cases[_identity(record)] = record
@@ -132,5 +133,6 @@ def _whole_lines(path: Path) -> Iterator[str]:
     whole, _, rest = text.rpartition("\n")
     if rest:
         _log.warning("%s: cutting off %d bytes of an unfinished last line", path, len(rest))
+        # Lines are ASCII, so characters count bytes.
         os.truncate(path, len(text) - len(rest))
     yield from whole.splitlines()

@@ -66,6 +66,7 @@ class SuiteRules:
         from npukb_conformance.checkout import Checkout
         from npukb_conformance.founded import CheckoutRules
 
+        # Made for its check alone: a folder that is no checkout is told now.
         Checkout(root)
         return CheckoutRules(root)
 

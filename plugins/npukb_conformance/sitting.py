@@ -94,6 +94,7 @@ class Remembering:
 
     def pooled(self) -> Remembering:
         """This executor, in memory as frameworks allocate it."""
+        # Shallow: both share what was compiled.
         other = copy(self)
         other._allocation = Allocation.POOLED
         return other
@@ -111,6 +112,7 @@ class Remembering:
             known = self._results.get(place)
         if known is not None:
             return replace(known, seconds=0.0)
+        # Outside of the lock: operators are compiled side by side.
         result = self._executor.compile(request)
         if result.outcome is not Outcome.INFRA_ERROR:
             with self._lock:
@@ -213,6 +215,7 @@ def sit(
             for done in waiting:
                 yield done.result()
         finally:
+            # Whoever stops taking results wants no more of them judged.
             for future in waiting:
                 future.cancel()
 
@@ -248,6 +251,7 @@ class _Conditions:
             task, arranged = self.verification.arrange(planned.task, case, rule, taken)
             judge = self.pooled if Condition.MEMORY in taken else self.exact
             verdict = judge.judge(task, (arranged,), Track.DYNAMIC, candidate)
+        # What fails under all conditions is told as it failed under our own.
         if not taken or verdict.outcome is not Outcome.OK:
             return _Judged(strict)
         return _Judged(verdict, ", ".join(condition.value for condition in taken), _first_error(strict))
@@ -276,6 +280,7 @@ class _Bench:
 
     def _judged(self, planned: Planned, candidate: Candidate) -> OperatorResult:
         task = planned.task
+        # Without cases it is guarded and compiled, no more.
         verdict = self.conditions.exact.judge(task, (), Track.DYNAMIC, candidate)
         key = self.executor.key(task, candidate)
         key = f"{key}/{self.conditions.key(task)}" if key else ""

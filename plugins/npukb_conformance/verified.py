@@ -126,6 +126,7 @@ def as_whole(spec: ValueSpec, dtype: DType) -> ValueSpec:
         return spec
     low, high = (_number(spec, name) for name in spec.args)
     if spec.kind == "normal":
+        # Three deviations hold nearly all that a normal distribution draws.
         low, high = low - 3 * high, low + 3 * high + 1
     first = max(0, int(low)) if dtype.value.startswith(("uint", "bool")) else int(low)
     return ValueSpec("integers", {"low": first, "high": max(int(high), first + 1)})

@@ -67,6 +67,7 @@ class HFBackend:
                 for result in await asyncio.to_thread(self._answer, batch):
                     yield result
         finally:
+            # A batch that nobody waits for goes on in its thread; this ends it at the next token.
             self._stop.set()
 
     def _load(self) -> None:
@@ -120,11 +121,13 @@ class HFBackend:
         import torch
 
         texts = [self._text(request.prompt) for request in batch]
+        # The chat template has written the special tokens; the tokenizer would add a second beginning.
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False)
         inputs = inputs.to(self._model.device)
         length = int(inputs["input_ids"].shape[1])
         room = self._window() - length
         if room < 1:
+            # The longest prompt sets the padded length of all: alone, the shorter ones may fit.
             if len(batch) > 1:
                 return [result for request in batch for result in self._generate([request])]
             fault = f"the prompt has {length} tokens, the model's window {self._window()}"
@@ -183,6 +186,7 @@ class HFBackend:
 
     def _ends(self) -> frozenset[int]:
         """Tokens that end an answer."""
+        # Chat checkpoints may end a turn with another token than the tokenizer's, and name several.
         named = self._model.generation_config.eos_token_id
         own = [] if self._tokenizer.eos_token_id is None else [self._tokenizer.eos_token_id]
         return frozenset([*own, *(named if isinstance(named, list) else [] if named is None else [named])])

@@ -62,11 +62,13 @@ def processors(params: SamplingParams, seeds: Sequence[int]) -> LogitsProcessorL
             remedy="known: temperature, top_p, top_k, repetition_penalty, max_tokens",
         )
     chain = LogitsProcessorList()
+    # Before the end for temperature 0: a penalty changes the greedy choice as well.
     if penalty is not None:
         chain.append(RepetitionPenaltyLogitsProcessor(penalty=_number("repetition_penalty", penalty)))
     temperature = 1.0 if params.temperature is None else params.temperature
     if temperature == 0.0:
         return chain
+    # The order in which transformers applies them: top_p is a share of what temperature and top_k have left.
     if temperature != 1.0:
         chain.append(TemperatureLogitsWarper(temperature))
     if isinstance(top_k, int) and top_k > 0:

@@ -40,6 +40,7 @@ __all__ = ["CallBudget", "Turn", "broken_rules", "budget_of", "last_kernel", "to
 
 _MOST_CALLS = 16
 _CHARACTERS_PER_TOKEN = 4
+# Both forms: a line of text in a question, and the last member of a tool's JSON.
 _BUDGET = re.compile(r'udget"?: ?(\{[^{}]*\})\}?\s*\Z')
 
 
@@ -56,12 +57,14 @@ class CallBudget(NamedTuple):
         tokens = usage.prompt + usage.completion
         if not tokens:
             characters = sum(len(message.shown) for message in prompt.messages) + len(completion.text)
+            # The messages alone leave out what a call says, and kernels are in the calls.
             tokens = (characters + sum(len(call.arguments) for call in completion.calls)) // _CHARACTERS_PER_TOKEN
         return self._replace(questions_left=self.questions_left - 1, tokens_left=max(0, self.tokens_left - tokens))
 
 
 def budget_of(prompt: Prompt) -> CallBudget:
     """What was left when a question was asked, as it says itself at its end."""
+    # From the end: every answer repeats the budget, and the last one counts.
     for message in reversed(prompt.messages):
         match = _BUDGET.search(message.content) if message.role in ("tool", "user") else None
         if match:
@@ -128,6 +131,7 @@ def last_kernel(prompt: Prompt, calls: tuple[ToolCall, ...], track: Track) -> Ma
     for call in reversed([*everything, *calls]):
         try:
             files = _kernel(call, track)
+        # A malformed call gave no kernel; an earlier one may have.
         except UsageError:
             continue
         if files is not None:
@@ -141,6 +145,7 @@ class Turn:
     def __init__(self, answer: Answer, bench: Bench) -> None:
         self._track, self._completion, self._bench = answer.track, answer.completion, bench
         self._budget = budget_of(answer.prompt).after(answer.prompt, answer.completion)
+        # The conversation holds the state: a kernel that an earlier turn gave needs no repetition.
         self._files = last_kernel(answer.prompt, (), answer.track)
         self._started = monotonic()
 
@@ -150,6 +155,7 @@ class Turn:
 
     def _answered(self, number: int, call: ToolCall) -> ToolResult:
         try:
+            # A model that repeats itself may make calls without end, and looking up costs no budget.
             if number >= _MOST_CALLS:
                 raise UsageError("too many calls in one answer", remedy=f"make at most {_MOST_CALLS}")
             arguments = _arguments(call, self._completion)
@@ -173,6 +179,7 @@ class Turn:
         verdict = self._bench.check(candidate) if compiled_only else self._bench.judge(candidate)
         page = told(verdict)
         shown = page.model_dump(mode="json", exclude_defaults=True)
+        # A fault that is not the kernel's costs no call.
         if verdict.owner in (Owner.INFRA, Owner.TASK):
             return self._result(call, CallStatus.FAULT, shown)
         self._budget = self._budget._replace(calls_left=self._budget.calls_left - 1)
@@ -207,6 +214,7 @@ def broken_rules(page: Told, documented: Documented | None) -> tuple[str, ...]:
 
 def _kernel(call: ToolCall, track: Track) -> Mapping[str, str] | None:
     """The files in a call of check or judge; None where it gives none. UsageError when they are no kernel."""
+    # A call in the history may name a tool that never was: it gives no kernel.
     arguments = _arguments(call) if _ARGUMENTS.get(call.name) is _KernelArguments else None
     if not isinstance(arguments, _KernelArguments) or arguments.files is None:
         return None

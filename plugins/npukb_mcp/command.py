@@ -70,6 +70,7 @@ def mcp(
         raise UsageError(
             f"the SDK of the protocol is not installed ({error.name})", remedy="pip install 'npukernelbench[mcp]'"
         ) from None
+    # After the import of the SDK: a missing package is told before tasks and executor are loaded.
     session = open_session(options)
     settings = DeskSettings(Limits(workspaces, calls, seconds), folder, golden)
     desk = Desk(session.config, session.plugins, session.tasks, session.executor.registration, settings)

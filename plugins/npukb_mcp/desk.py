@@ -108,10 +108,12 @@ class Desk:
         self._executors: dict[bool, Executor] = {}
         self._judges: dict[bool, Judge] = {}
         self._prepared: set[tuple[bool, Track]] = set()
+        # Drawn once: calls of the same server compare kernels on the same inputs, which nobody can know.
         self._secret = draw_secret()
 
     def close(self) -> None:
         """End what is under way, then give back the executors."""
+        # The pool first: a judgement under way needs its executor.
         self._pool.shutdown(wait=True, cancel_futures=True)
         for executor in self._executors.values():
             executor.close()
@@ -153,6 +155,7 @@ class Desk:
     def open(self, name: str, track: str, case_id: str | None) -> Workspace:
         """A new session for one task."""
         brief = self._brief(name, track, case_id)
+        # Without a folder nobody finds API.md: the tool api looks names up.
         files = workspace_files(brief, self._style, self.documented if self.settings.folder else None)
         session = self.sessions.open(brief, files, _editable(files))
         return Workspace(
@@ -177,6 +180,7 @@ class Desk:
         """The verdict on the files of a session. ``on_stage`` is told each stage and how many there may be, in a thread
         of the pool.
         """
+        # Handle, case and files are checked before a call is paid for.
         session = self.sessions.find(handle)
         cases = self._cases(session.brief, case_id, kind)
         candidate = candidate_of(session.take(files))
@@ -189,6 +193,7 @@ class Desk:
             on_stage(reached, total)
 
         def work() -> Verdict:
+            # Given back unless a verdict or a caller that left says otherwise: an exception is a fault of ours.
             started, refund = time.monotonic(), True
             try:
                 judge, brief = self._judge(session.brief, profiling=kind is Kind.PROFILE), session.brief
@@ -200,6 +205,7 @@ class Desk:
                 refund = verdict.owner is Owner.INFRA
                 return verdict
             except _Cancelled:
+                # A caller that leaves has used the judge: free calls would invite to leave early.
                 refund = False
                 raise
             finally:
@@ -209,6 +215,7 @@ class Desk:
         try:
             verdict = await asyncio.wrap_future(future)
         finally:
+            # Also when the caller was cancelled: the judgement then ends before its next stage.
             left.set()
         result = judged(verdict, result=session.next_name(), budget=session.budget)
         session.remember(result)
@@ -218,6 +225,7 @@ class Desk:
         """Two results of a session side by side."""
         session = self.sessions.find(handle)
         base, other = (self._timed(session, name, at) for name, at in ((first, "first"), (second, "second")))
+        # A counter that only one of the two has cannot be compared.
         names = [name for name in base.counters if other.counters.get(name, base.counters[name]) != base.counters[name]]
         ratio = other.time_us / base.time_us if base.time_us > 0 else 1.0
         faster = (
@@ -300,6 +308,7 @@ class Desk:
                 )
             return (brief.case,)
         if case is None and kind is Kind.PROFILE:
+            # Largest: a launch of few elements is all overhead, and says nothing about where time goes.
             return (largest_case(brief.task),)
         return brief.cases if case is None else (case,)
 
@@ -315,8 +324,10 @@ class Desk:
     def _executor(self, *, profiling: bool) -> Executor:
         with self._lock:
             if profiling not in self._executors:
+                # Not every executor has this argument, and its arguments refuse what they do not know.
                 known = getattr(getattr(self._registration.load(), "Args", None), "model_fields", {})
                 extra = {"profile": "full"} if profiling and "profile" in known else {}
+                # The configuration's own arguments come last: they win.
                 self._executors[profiling] = make_executor(self._registration, {**extra, **self._config.executor_args})
             return self._executors[profiling]
 
@@ -325,12 +336,14 @@ class Desk:
         executor = self._executor(profiling=profiling)
         require_track(executor, brief.track)
         require_task(executor, brief.task, brief.track)
+        # Under the lock: the first caller of a track prepares, the others wait for it.
         with self._lock:
             if (profiling, brief.track) not in self._prepared:
                 prepare(executor, lambda _: None, brief.track)
                 self._prepared.add((profiling, brief.track))
             if profiling not in self._judges:
                 config = self._config
+                # Inputs that nobody can know beforehand, unless the configuration fixes them.
                 seed = self._secret if config.input_seed is None else config.input_seed
                 settings = JudgeSettings(config.compile_timeout_s, config.run_timeout_s, seed)
                 self._judges[profiling] = Judge.of(executor, self._plugins, settings, Faults.of(config))

@@ -21,6 +21,7 @@ def explained(words: str, documented: Documented | None) -> Explained:
     _require(words, "name")
     meanings = _meanings(documented)
     asked = re.findall(r"\w+", words)
+    # Of a whole message the last known name: diagnostics end with their rule.
     name = next((name for name in reversed(asked) if name in meanings), None)
     if name is not None:
         return Explained(name=name, known=True, text=meanings[name])
@@ -35,6 +36,7 @@ def api_page(name: str, documented: Documented | None) -> ApiPage:
     if documented is None:
         notes = ["The executor that judges here does not document its interface."]
         return ApiPage(name=name[:80], status="unknown", notes=notes)
+    # Models write names as they use them, with namespace, arguments or template parameters.
     plain = name.strip().removeprefix("AscendC::").partition("(")[0].partition("<")[0]
     entry = documented.api_entry(plain)
     if entry is None:

@@ -35,6 +35,7 @@ _FAULT = Note(
     message="The judge failed. This says nothing about the kernel.",
     remedy="Call the tool again.",
 )
+# Ratios of busy units; the ratio of waiting is no part of the short answer.
 _BUSY = re.compile(r"(?<!wait)_ratio$")
 _SUGGESTIONS = 5
 _LINES = 10
@@ -54,6 +55,7 @@ def told(verdict: Verdict) -> Told:
         # What this machine lacks is told; what went wrong on it is in its own log.
         notes = [note for note in notes if note.rule == _GAP] or [_FAULT]
     right = outcome is Outcome.OK
+    # The time of a wrong kernel says nothing.
     profile = next((case.profile for case in verdict.cases if right and case.profile is not None), None)
     return Told.model_validate(
         {
@@ -88,6 +90,7 @@ def _public(verdict: Verdict) -> Verdict:
         CaseResult(case.case, case.stage, case.outcome) if case.case.startswith(_HIDDEN) else case
         for case in verdict.cases
     )
+    # The counts alone: a time or a roofline would tell the sizes of hidden cases.
     metrics = {name: value for name, value in verdict.metrics.items() if name in _COUNTS}
     return replace(verdict, cases=cases, metrics=metrics)
 
@@ -121,6 +124,7 @@ def _notes(verdict: Verdict) -> Iterable[Note]:
     ]:
         for diagnostic in sorted(diagnostics, key=lambda diagnostic: list(Severity).index(diagnostic.severity)):
             note = _note(case, diagnostic)
+            # The same mistake shows in every case; telling it once is enough.
             same = note.model_copy(update={"case": ""}).model_dump_json()
             if same not in seen:
                 seen.add(same)

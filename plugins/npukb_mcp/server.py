@@ -165,6 +165,7 @@ async def _ask(
     loop, stages = asyncio.get_running_loop(), asyncio.Queue[tuple[Stage, int]]()
 
     def on_stage(stage: Stage, total: int) -> None:
+        # The desk tells stages in a thread of its pool, and the queue belongs to the event loop.
         loop.call_soon_threadsafe(stages.put_nowait, (stage, total))
 
     async def report() -> None:
@@ -172,6 +173,7 @@ async def _ask(
         while True:
             stage, total = await stages.get()
             done += 1
+            # A judge may run more stages than were estimated, and progress ends at its total.
             await context.report_progress(min(done, total), total, stage.value)
 
     reporting = asyncio.ensure_future(report())

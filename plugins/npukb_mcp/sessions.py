@@ -60,6 +60,7 @@ class Session:
 
     def spend_call(self) -> None:
         """Take one call out of the budget. UsageError when nothing is left."""
+        # Read and taken under one lock: two calls at a time must not both spend the last one.
         with self.lock:
             if self.calls_left < 1 or self.seconds_left <= 0:
                 what = "calls" if self.calls_left < 1 else "seconds of judging"
@@ -87,6 +88,7 @@ class Session:
         with self.lock:
             self.results[result.result] = result
             while len(self.results) > _MOST_RESULTS:
+                # A dictionary keeps the order in which results came.
                 del self.results[next(iter(self.results))]
 
     def take(self, given: Mapping[str, str] | None) -> dict[str, str]:
@@ -122,6 +124,7 @@ class Sessions:
             folder = None if self._folder is None else self._folder / handle
             own = {name: text for name, text in files.items() if name in editable}
             session = Session(handle, brief, own, folder, limits.calls, limits.seconds)
+            # Registered before the folder is written, so that the limit holds for calls side by side.
             self._open[handle] = session
         if folder is not None:
             write_workspace(folder, files)
@@ -158,12 +161,14 @@ def accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
 
 def _read_folder(folder: Path, track: Track) -> dict[str, str]:
     """The kernel's files in an agent's folder. A link may lead anywhere, so none is followed."""
+    # Only the parent is resolved: the folder itself may have been replaced by a link.
     home = folder.parent.resolve() / folder.name
     if track is Track.STATIC:
         paths = [folder / DEVICE_SOURCE]
     else:
         roots = [folder / name for name in OPERATOR_FOLDERS]
         below = (path for root in roots for path in ([root] if root.is_symlink() else root.rglob("*")))
+        # A generator and a limit: an agent may have laid any number of files.
         paths = sorted(islice(below, _MOST_PATHS + 1))
         if len(paths) > _MOST_PATHS:
             raise UsageError(
@@ -174,6 +179,7 @@ def _read_folder(folder: Path, track: Track) -> dict[str, str]:
         name = path.relative_to(folder).as_posix()
         if path.is_dir() and not path.is_symlink():
             continue
+        # Also for a folder on the way that is a link.
         if path.resolve() != home / name or not path.is_file():
             raise UsageError(
                 f"{name} is no plain file of the workspace", field="files", remedy="put the text itself there"
@@ -185,7 +191,9 @@ def _read_folder(folder: Path, track: Track) -> dict[str, str]:
 
 def _read(path: Path, name: str) -> str:
     try:
+        # O_NOFOLLOW closes the gap between the check and the opening, in which the file may become a link.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            # One byte more than is allowed, so that a file that is too long is refused and not cut.
             return file.read(_MOST_BYTES + 1).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(

@@ -88,6 +88,7 @@ class ToolsStrategy:
         budget = _budget_line(CallBudget(args.calls, args.questions, args.tokens))
         *before, last = prompt.messages
         message = Message(last.role, f"{last.content.rstrip()}\n{_OPENING.format(differ=differ)}\n{budget}\n")
+        # The hash names the question; tools are part of it, because a model answers otherwise with others.
         digest = hashlib.sha256(f"{prompt.hash}\0{message.content}\0{dumps(tools)}".encode("utf-8", "surrogatepass"))
         template = f"{prompt.template}+tools@{VERSION}"
         return replace(prompt, messages=(*before, message), template=template, hash=digest.hexdigest(), tools=tools)
@@ -119,6 +120,7 @@ class ToolsStrategy:
         left = budget_of(sample.prompt).after(sample.prompt, completion)
         if left.questions_left < 1 or left.tokens_left < 1:
             return None
+        # A budget of calls is used up: going on would only repeat the refusal.
         if any(result.status is CallStatus.REFUSED for result in sample.calls):
             return None
         if not sample.calls and sample.candidate is not None:

@@ -176,6 +176,7 @@ def api_index(documented: Documented | None) -> str:
 def _wrapped(names: Sequence[str]) -> str:
     import textwrap
 
+    # A name that is cut in two would not be found by a search.
     return textwrap.fill(", ".join(names), 120, break_long_words=False)
 
 

@@ -135,6 +135,7 @@ class OpenAIBackend:
         finally:
             for task in tasks:
                 task.cancel()
+            # Cancelled requests give back slots and connections before the caller goes on.
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _ask(self, request: GenerationRequest) -> Completion | GenerationFault:

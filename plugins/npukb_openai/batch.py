@@ -81,10 +81,12 @@ class OpenAIBatchBackend:
             await asyncio.sleep(self.args.poll_s)
             batch = await self._get(f"/batches/{batch['id']}")
         answers: dict[str, Mapping[str, Any]] = {}
+        # Requests that failed are in a file of their own.
         for name in ("output_file_id", "error_file_id"):
             if batch.get(name):
                 text = await self._send("GET", f"/files/{batch[name]}/content")
                 answers.update({(row := json.loads(line))["custom_id"]: row for line in text.splitlines() if line})
+        # An expired batch may hold answers to part of its questions.
         if batch["status"] in _GONE and not answers:
             raise BackendError(
                 f"the batch {batch['id']} is {batch['status']}: {json.dumps(batch.get('errors'))[:300]}",
@@ -134,6 +136,7 @@ class OpenAIBatchBackend:
                 return await asyncio.to_thread(self._open, request)
             except urllib.error.HTTPError as error:
                 said = error.read(500).decode("utf-8", "replace")
+                # Any other refusal would come again, and waiting costs the whole backoff.
                 if error.code not in (408, 429) and error.code < 500:
                     raise BackendError(f"the server refused {path}: {error.code} {said}") from None
                 problem = f"{error.code} {said}"
@@ -157,6 +160,7 @@ class OpenAIBatchBackend:
         if row.get("error") or response.get("status_code") != 200:
             said = json.dumps(row.get("error") or response)[:300]
             return GenerationResult(request, GenerationFault(f"the batch failed for this question: {said}"))
+        # completion_of reads attributes, as the answers of the official client have them.
         body = json.loads(json.dumps(response["body"]), object_hook=lambda fields: SimpleNamespace(**fields))
         try:
             return GenerationResult(request, completion_of(body, self.args.model, sampling_of(fields)))
@@ -165,6 +169,7 @@ class OpenAIBatchBackend:
 
 
 def _line(name: str, fields: Mapping[str, Any]) -> str:
+    # extra_body is an argument of the official client; in a batch file there is only the body.
     body = {**{key: value for key, value in fields.items() if key != "extra_body"}, **fields["extra_body"]}
     question = {"custom_id": name, "method": "POST", "url": _PATH, "body": body}
     return json.dumps(question, sort_keys=True) + "\n"

@@ -116,6 +116,7 @@ def _cell(path: Path, number: int, text: str) -> Any:
     except ValueError:
         pass
     plain = text
+    # -inf before inf, which is a part of it. literal_eval knows no infinity, but a number that overflows is one.
     for word, value in (("-inf", "-1e999"), ("inf", "1e999"), ("nan", "'nan'"), ("null", "None")):
         plain = plain.replace(word, value)
     try:
@@ -199,6 +200,7 @@ def _values(name: str, dtype: str, given: Any) -> dict[str, Any]:
         return {"with_infinities": {"count": 64}}
     if low == high:
         return {"constant": int(low) if exact else low}
+    # The upper end of integers is exclusive, a range's is not.
     return {"integers": [math.ceil(low), math.floor(high) + 1]} if exact else {"uniform": [low, high]}
 
 

@@ -71,6 +71,7 @@ class CannBench:
             folder = place.parent
             files = [folder / name for name in (_PROTO, _GOLDEN, "cases.yaml", "cases.csv")]
             decided = [path.read_bytes() for path in files if path.is_file()]
+            # Torch says shapes and types of outputs, so another version may make another task.
             digest = hashlib.sha256(b"\0".join((*decided, torch_host().version().encode()))).hexdigest()
             yield Entry(task_name("CannBench", str(_level(place)), folder.name), place, digest)
 
@@ -91,6 +92,7 @@ class _Operator:
         self._proto = _proto(place)
         self._notes: list[str] = []
         self._returns_list = False
+        # One set for all: they are parameters of one kernel.
         taken: set[str] = set()
         self._inputs = {
             spec["name"]: argument_name(spec["name"], taken) for spec in self._listed("inputs", needed=False)
@@ -246,6 +248,7 @@ class _Operator:
             else:
                 result.append((case, outputs))
         counts = {len(outputs) for _, outputs in result}
+        # One name for several outputs, or for another number of them in each case, is a list.
         self._returns_list = len(self._outputs) == 1 and counts not in ({1}, set())
         if not self._returns_list and counts and counts != {len(self._outputs)}:
             told = " or ".join(map(str, sorted(counts)))

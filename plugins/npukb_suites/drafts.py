@@ -101,6 +101,7 @@ class _Drafting:
         self._arguments += [
             _Argument("state", entry["path"], argument_name(entry["name"], taken))
             for entry in survey["state"]
+            # What changes no output is no input of the operator.
             if entry["path"] not in self._unused
         ]
         self._outputs = [
@@ -109,6 +110,7 @@ class _Drafting:
         ]
         self._attributes = [(attribute, argument_name(attribute["name"], taken)) for attribute in survey["attributes"]]
         self._cases = list(survey["cases"])
+        # The smallest: cases come from large to small.
         self._smoke = self._cases[-1]
 
     def draft(self, *, suite: str, level: int, summary: str, facts: dict[str, Any]) -> Draft:
@@ -146,6 +148,7 @@ class _Drafting:
         return Draft(task, {**facts, **self._facts()}, notes)
 
     def _category(self) -> str:
+        # Names of torch's internal operations begin with an underscore, such as _softmax.
         operations = [operation.lstrip("_") for operation in self._survey["operations"]]
         for category, names in _CATEGORIES:
             if any(

@@ -158,6 +158,7 @@ def _reference(place: str | None, folder: Path) -> str:
         return place
     if not path.is_file():
         raise UsageError(f"there is no file {path}", field="--reference", remedy="write file.py:function")
+    # Relative, so that both can be moved together.
     return f"{os.path.relpath(path.resolve(), folder.resolve())}:{match['name']}"
 
 
@@ -172,6 +173,7 @@ def _of_torch(wish: Wish, place: str) -> Made:
         path = Path(match["home"]).resolve()
         if not path.is_file():
             raise UsageError(f"there is no file {path}", field="--torch", remedy="write file.py:name")
+        # The file may import what lies beside it.
         target |= {"file": str(path), "path": [str(path.parent)]}
     else:
         target |= {"module": match["home"], "path": [str(Path.cwd())]}

@@ -39,6 +39,7 @@ class KernelBench:
     def files(self, root: Path) -> list[Path]:
         """The files in their order."""
         paths = [path for path in root.rglob("*.py") if _LEVEL.fullmatch(path.parent.name)]
+        # By number: as texts, 10_A comes before 9_B.
         return sorted(paths, key=lambda path: (self.level(path), _number(path), path.stem))
 
     def level(self, path: Path) -> int:

@@ -66,6 +66,7 @@ def sketch_task(
         "tolerance": {"limits": _limits(inputs, outputs)},
         "cases": list(_cases(inputs, outputs, attributes, known)),
     }
+    # Tasks that are tagged elementwise have hidden cases without this section.
     if not plain:
         task["hidden"] = _hidden(inputs, outputs, attributes, known)
     return task

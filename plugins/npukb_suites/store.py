@@ -96,6 +96,7 @@ def add_suite(
             say(f"[{count}/{len(entries)}] ✓ {entry.name}" + "".join(f"\n    {note}" for note in noted))
         except TaskError as error:
             refused[place] = f"{error.location}: {error.message}" if error.location else error.message
+            # A task of an earlier import must not outlive its operator's refusal.
             shutil.rmtree(tasks_folder(name) / entry.name, ignore_errors=True)
             say(f"[{count}/{len(entries)}] ✗ {place}: {error.message}")
         suite = replace(suite, left=len(entries) - count)

@@ -50,6 +50,7 @@ class TorchHost:
         """The answer to one question. TaskError with the place in the user's file when its code fails."""
         asking, asked = socket.socketpair()
         with contextlib.closing(asking):
+            # Only the sending is under the lock: answers come on sockets of their own, side by side.
             with contextlib.closing(asked), self._lock:
                 control = self._started()
                 socket.send_fds(control, [_SURVEY if header["action"] == "survey" else _ASK], [asked.fileno()])
@@ -76,6 +77,7 @@ class TorchHost:
         if self._control is not None:
             self._control.close()
         if self._process is not None:
+            # The closed socket lets it end by itself; killing is for one that hangs.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(5)
             self._process.kill()
@@ -94,6 +96,7 @@ class TorchHost:
         except OSError as error:
             message = f"{self._python} cannot be started: {error.strerror}"
             raise UsageError(message, field=VARIABLE, remedy="name a Python that has torch") from error
+        # With a copy left open here, the end of the process would never be seen.
         theirs.close()
         ours.settimeout(_START_S)
         try:

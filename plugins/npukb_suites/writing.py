@@ -36,6 +36,7 @@ def task_text(task: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
     head = "".join(f"# {line}\n" for comment in comments for line in comment.splitlines())
     plain = json.loads(json.dumps(task))
     if "description" in plain:
+        # YAML has no block style for text with tabs or with blanks at the ends of lines, as PyYAML writes it.
         plain["description"] = (
             "\n".join(line.rstrip() for line in plain["description"].expandtabs(4).splitlines()) + "\n"
         )

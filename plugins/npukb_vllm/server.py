@@ -138,6 +138,7 @@ def command_line(args: VllmServerArgs, port: int) -> tuple[str, ...]:
     command += ["--host", args.host, "--port", str(port)]
     for name, value in engine.items():
         option = "--" + name.replace("_", "-")
+        # vLLM's boolean options take no value; the negative form denies them.
         if value is True:
             command.append(option)
         elif value is False:

@@ -96,6 +96,7 @@ def functions() -> Functions:
         "eval": _literal,
         "ast.literal_eval": _literal,
         **{kind.__name__: kind for kind in (int, float, bool, len, tuple, list, str, range, max, min, sum, abs)},
+        # As Python's own zip does, which stops at the shortest.
         "zip": lambda *lists: list(zip(*lists, strict=False)),
         "enumerate": lambda items: list(enumerate(items)),
         "np.prod": math.prod,

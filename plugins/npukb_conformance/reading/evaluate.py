@@ -170,6 +170,7 @@ class _Walk:
             self.branch(node)
         elif isinstance(node, ast.For):
             self.loop(node)
+        # Nothing runs, so nothing is raised: handlers play no part.
         elif isinstance(node, (ast.With, ast.Try)):
             self.block(node.body)
 
@@ -251,6 +252,7 @@ class _Walk:
             if isinstance(node, ast.Starred):
                 spread = self.value(node.value)
                 if not isinstance(spread, (list, tuple)):
+                    # value() makes UNKNOWN of it.
                     raise ValueError
                 result += spread
             else:
@@ -265,6 +267,7 @@ class _Walk:
         result = []
         for value in values:
             self.assign(part.target, value)
+            # UNKNOWN is true to Python, and a test that cannot be told is not met.
             if all(self.value(test) is True for test in part.ifs):
                 result.append(self.value(node.elt))
         return result
@@ -298,6 +301,7 @@ class _Walk:
     def binary(self, sign: ast.operator, left: object, right: object) -> object:
         if isinstance(left, Unknown) or isinstance(right, Unknown) or type(sign) not in _BINARY:
             return UNKNOWN
+        # A text of the checkout could else ask for a number that fills the memory.
         if isinstance(sign, ast.Pow) and not (isinstance(right, (int, float)) and abs(right) < 64):
             return UNKNOWN
         return _BINARY[type(sign)](left, right)

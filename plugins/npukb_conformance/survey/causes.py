@@ -76,6 +76,7 @@ def beyond(error: Diagnostic | None, texts: Iterable[str]) -> Beyond | None:
     texts = tuple(texts)
     if any(_RANKS.search(text) for text in texts):
         return Beyond.RANKS
+    # A text may hold code of another chip behind a condition: the error has to be about it.
     if any(_SIMT.search(text) for text in texts) and error and _SIMT.search(error.message):
         return Beyond.CHIP
     header = header_of(error) if error else ""

@@ -47,6 +47,7 @@ def entries_of(text: str) -> tuple[Entry, ...]:
     code = masked(text)
     if "__global__" not in code:
         return ()
+    # Blanks of the same length, so that places in both texts are the same.
     plain = _DIRECTIVE.sub(lambda line: re.sub(r"[^\n]", " ", line.group()), code)
     entries = {entry.name: entry for entry in (*_plain(plain, code), *_of_macros(plain, code))}
     return tuple(entries.values())
@@ -62,6 +63,7 @@ def _plain(plain: str, code: str) -> Iterator[Entry]:
 
 def _head(code: str, at: int) -> str:
     """What stands in front of a definition."""
+    # Literals are masked: the C of extern "C" is a blank here.
     return re.sub(r'extern\s*"\s*"\s*\Z', "", code[max(0, at - 2000) : at])
 
 

@@ -35,6 +35,7 @@ def given_arguments(code: str, name: str) -> str:
     """The arguments of the kernel ``name``, "" where nothing in the file gives it any."""
     explicit = re.search(rf"\btemplate\s+__global__[^;{{}}]*?\b{name}\s*<{_LIST}>\s*\(", code)
     launch = re.search(rf"\b{name}\s*<{_LIST}>\s*<<<", code)
+    # An instantiation names types outright; a launch may only pass parameters on.
     match = explicit or launch
     return ", ".join(_one(code, text, match.start(), 0) for text in _texts(match)) if match else ""
 

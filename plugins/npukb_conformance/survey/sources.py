@@ -38,6 +38,7 @@ class Tree:
 
     def _walk(self) -> Iterator[Path]:
         for folder, folders, names in os.walk(self.root):
+            # Changed in place: os.walk goes only into what is left in its own list.
             folders[:] = [name for name in folders if not _LEFT_OUT.fullmatch(name.lower())]
             yield from (Path(folder, name) for name in names if name.endswith(_SUFFIXES))
 
@@ -94,6 +95,7 @@ class Tree:
         """The file whose path ends so."""
         name = tail.rpartition("/")[2]
         fitting = [path for path in self._by_name.get(name, ()) if path.as_posix().endswith(f"/{tail}")]
+        # The twin has its own; a copy in the folder must not take its place.
         if not fitting or name == _TOOLKIT:
             return None
         return min(

@@ -40,6 +40,7 @@ def structures_source(texts: Iterable[str], operator: str) -> str:
     """A host source that registers the structures of ``operator`` and of its tiling keys; "" where there are none."""
     codes = [_COMMENT.sub(" ", text) for text in texts if "TILING_DATA" in text]
     registered = {match["key"]: match["name"] for code in codes for match in _REGISTERED.finditer(code)}
+    # A structure for one tiling key is registered under the operator's name with the key behind it.
     own = {key: name for key, name in registered.items() if re.fullmatch(rf"{operator}(?:_\d+)?", key)}
     declared = {match["name"]: match.group() for code in codes for match in _STRUCTURE.finditer(code)}
     constants = {match["macro"] or match["name"]: match.group() for code in codes for match in _CONSTANT.finditer(code)}

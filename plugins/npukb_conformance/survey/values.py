@@ -182,6 +182,7 @@ class Comparing:
             records, notes = read_records((folder,), command, interface(), project)
             drafted = recorded_task(title, records, interface(), suite="own", summary=f"{title}.")
             with tempfile.TemporaryDirectory(prefix="npukb-survey-") as work:
+                # A generator, which writes as it is read.
                 list(write_folder(Path(work) / title, drafted))
                 task, _ = load_task(Path(work) / title / "task.yaml")
                 if track is Track.DYNAMIC:

@@ -58,11 +58,13 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     files = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="surrogateescape")
         for path in sorted(folder.rglob("*"))
+        # A link may lead out of the folder.
         if path.suffix in (".cpp", ".cc", ".h", ".hpp") and path.is_file() and not path.is_symlink()
     }
     text = "\n".join(files.values())
     names = {match["name"] for match in _CALL.finditer(text)}
     units = [name for name in files if name.endswith((".cpp", ".cc"))]
+    # Nothing says which of several programs is the application.
     if not names or sum(re.search(r"\bmain\s*\(", files[name]) is not None for name in units) != 1:
         return None
     wanted = {match["name"] for match in _INCLUDE.finditer(text)}
@@ -71,6 +73,7 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     }
     stands_in.pop("include/aclnn/acl_meta.h", None)
     calls = "".join(f"NPUKB_CALL({name})\n" for name in sorted(names))
+    # Samples are started in a build folder, and name their files from there.
     start = "build" if '"../' in text else "."
     files |= stands_in | {
         f"include/{_HEADER}": f'#pragma once\n#include "twin_direct/application.h"\n{calls}',
@@ -80,6 +83,7 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     library = ensure_library(toolchain, cache)
     folders = [*dict.fromkeys(str(Path(name).parent) for name in files), "include"]
     folders += [str(source_root() / name) for name in ("include_direct", "include_host", "include")]
+    # Renamed, because the image is loaded and not started: the stub calls its main.
     defined = ("-DNPUKB_DIRECT_HOST=1", "-DNPUKB_APPLICATION=1", "-Dmain=npukb_main")
     work.mkdir()
     made = build_image(
@@ -105,6 +109,7 @@ def read_calls(folder: Path, text: str) -> tuple[Call, ...]:
     notes = folder / _CALLS
     if not notes.is_file():
         return ()
+    # The last two arguments are the workspace's size and the executor.
     written = {match["name"]: at_commas(match["arguments"])[:-2] for match in _CALL.finditer(text)}
     calls = []
     try:
@@ -134,6 +139,7 @@ def _tensor(told: Mapping[str, Any], dtype: DType, folder: Path) -> Array | Any:
     """The tensor as an operator gets it: in order, from its first element."""
     shape, kept = tuple(told["shape"]), folder / Path(told["tensor"]).name
     steps = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+    # The program may have put a link there, which leads out of the folder.
     if not told["tensor"] or kept.is_symlink() or told["offset"] or (told["strides"] and told["strides"] != steps):
         return ...
     values = np.fromfile(kept, dtype.numpy())

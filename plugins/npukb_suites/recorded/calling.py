@@ -55,6 +55,7 @@ def bound(
     for call in calls:
         by_order = dict(zip((slot.name for slot in slots), call.arguments, strict=False))
         generated = len(call.arguments) == len(slots) and fold(call.name) == f"aclnn{fold(operator)}"
+        # Names first: an interface that was written by hand may have as many arguments in another order.
         for given in (_by_name(call, slots), by_order if generated else {}):
             if given and all(_fits(given.get(slot.name), slot) for slot in slots):
                 return Bound(

@@ -148,6 +148,7 @@ def _limits(records: Sequence[Record]) -> dict[str, Any]:
 def _size(array: Array) -> float:
     wide = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     finite = wide[np.isfinite(wide)]
+    # Zeros alone have no size that an error could count against.
     return float(np.sqrt(np.mean(finite**2))) or 1.0 if finite.size else 1.0
 
 

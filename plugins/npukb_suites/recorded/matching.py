@@ -126,6 +126,7 @@ def _shaped(array: Any, like: Any) -> Any:
     """A right answer in the shape and the kind of number that the application gives its output."""
     if array is None or not isinstance(like, np.ndarray) or array.size != like.size:
         return array
+    # NumPy's kind of bfloat16 is V: it is a type that ml_dtypes adds.
     both = array.dtype.kind == "f" and like.dtype.kind in "fV"
     return array.astype(like.dtype if both else array.dtype).reshape(like.shape)
 
@@ -170,6 +171,7 @@ def _attributes(
     notes: _Notes,
 ) -> dict[str, Any]:
     """Stated values, then those of the script's variables of the same name, then those of test cases, then defaults."""
+    # Reversed, so that of several variables with one folded name the innermost function's stays.
     own = {fold(name): value for name, value in reversed(list(variables.items()))}
     result: dict[str, Any] = dict(stated)
     for attribute in attributes:

@@ -50,6 +50,7 @@ def load(path: Path, dtype: str | None, shape: tuple[int, ...] | None) -> Array:
     place = SourceLocation(path)
     if path.suffix == ".npy":
         try:
+            # A pickle would run code of whoever made the file.
             array: Array = np.load(path, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise TaskError(f"it cannot be read: {error}", location=place) from error

@@ -77,6 +77,7 @@ class Recorded:
         return array if exact else array.astype(np.float64)
 
 
+# A call looks for its case among all of them, and reads their inputs for that.
 @lru_cache(maxsize=64)
 def _content(path: Path, changed: int, dtype: str, shape: tuple[int, ...], digest: str) -> Array:
     del changed  # a file that is written again is read again

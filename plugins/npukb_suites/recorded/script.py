@@ -79,10 +79,12 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
     place = SourceLocation(folder / script)
     with Scratch("data") as scratch:
         work = scratch / "case"
+        # Links stay links: followed, they would copy what lies outside of the folder.
         shutil.copytree(folder, work, ignore=_LEFT_OUT, symlinks=True)
         for name in _FOLDERS:
             if not (work / name).exists():
                 (work / name).mkdir()
+        # A pipe of its own, because what the script prints is no report.
         reading, writing = os.pipe()
         confined = partial(
             run,
@@ -131,6 +133,7 @@ def _kept(work: Path, report: bytes, keywords: Mapping[str, Any]) -> list[Writte
     result = []
     for name, told in lines.items():
         path = Path(name)
+        # The report is written in the script's own process, and may name any file.
         if path.is_file() and path.resolve().is_relative_to(work.resolve()):
             # A scalar is a tensor of one element to a kernel.
             shape = tuple(told["shape"]) or (1,)

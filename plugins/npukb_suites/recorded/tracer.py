@@ -31,6 +31,7 @@ class _Tracer:
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Notes what is opened for writing."""
         if event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
+            # The builtin open tells a mode, os.open flags alone.
             mode, flags = arguments[1], arguments[2]
             if (mode and set(mode) & set("wa+")) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
                 self._opened = str(Path(os.fsdecode(arguments[0])).resolve())

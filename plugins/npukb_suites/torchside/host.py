@@ -26,7 +26,9 @@ SURVEYS = b"s"
 def main(descriptor: int) -> None:
     """Answer until the other side closes."""
     control = socket.socket(fileno=descriptor)
+    # Nobody waits for the forks: ignored, they leave no zombies.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Ctrl-C reaches the whole group; the other side decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         import numpy  # noqa: F401
@@ -45,6 +47,7 @@ def main(descriptor: int) -> None:
         if os.fork() == 0:
             control.close()
             _answer(socket.socket(fileno=descriptors[0]))
+            # Without the handlers of torch and of the process that it was forked from.
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -59,6 +62,7 @@ def _warm() -> None:
 
 def _answer(asked: socket.socket) -> None:
     """Answer one question; whatever the user's code raises is part of the answer."""
+    # The user's code may wait for processes of its own, which fails where children are ignored.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     question = receive(asked)
     # The default action ends the process: code that hangs in a library cannot stop it.

@@ -33,6 +33,7 @@ def listed_shapes(header: Mapping[str, Any], subject: Subject) -> dict[str, Any]
         raise ValueError("a file's own lists of tensors have the shapes that they have")
     axes: Mapping[str, Sequence[int]] = stated["axes"]
     extents: Mapping[str, Sequence[int | str]] = stated["extents"]
+    # The same draws always, so that the same file gives the same task.
     rng = random.Random(0)
     seen = [_Draw(header, subject, axes, extents, rng) for _ in range(_DRAWS)]
     outputs = [_told(position, seen, extents) for position in range(len(seen[0].outputs))]

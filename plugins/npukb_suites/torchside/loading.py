@@ -24,6 +24,7 @@ _INPUTS = "get_inputs"
 
 def load_module(target: Mapping[str, Any], sizes: Mapping[str, int] | None = None) -> types.ModuleType:
     """The module that ``target`` names by ``file`` or ``module``; ``sizes`` replace the file's own."""
+    # Reversed, because each is put first: so they stay in their order.
     for entry in reversed(target.get("path", [])):
         if entry not in sys.path:
             sys.path.insert(0, entry)
@@ -41,7 +42,9 @@ def load_module(target: Mapping[str, Any], sizes: Mapping[str, int] | None = Non
     name = f"npukb_user_{path.stem}".replace("-", "_").replace(" ", "_")
     module = types.ModuleType(name)
     module.__file__ = str(path)
+    # Dataclasses look their module up there.
     sys.modules[name] = module
+    # The file may import what lies beside it.
     sys.path.insert(0, str(path.parent))
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
     return module
@@ -123,6 +126,7 @@ def _number(node: ast.AST) -> int | None:
                 return left - right
             case ast.FloorDiv() if right:
                 return left // right
+            # Bounded: a text must not make numbers that fill the memory.
             case ast.Pow() if 0 <= right < 64:
                 return int(left**right)
             case ast.LShift() if 0 <= right < 64:

@@ -53,6 +53,7 @@ def narrowed(
         return lambda extent: works({**case, axis: extent})
 
     found = {name: _range(low, high, case[name], alone(name)) for name, (low, high) in axes.items()}
+    # The same draws always, so that the same file gives the same task.
     draw = random.Random(0)
     for _ in range(_TOGETHER):
         if not works(

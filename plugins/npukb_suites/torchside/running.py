@@ -18,6 +18,7 @@ def run(question: Message) -> Message:
     the arrays."""
     import torch
 
+    # Also for tensors that the user's code makes itself.
     torch.set_default_dtype(torch.float64)
     header = question.header
     # Shapes of the file's own inputs do not matter here: inputs come with the question.
@@ -40,6 +41,7 @@ def run(question: Message) -> Message:
         outputs = subject.outputs(made, ordered, state=state, listed=header.get("listed", ()))
     tensors = [tensor for output in outputs for tensor in tensors_of(output)]
     counts = [len(output) if is_list(output) else 0 for output in outputs]
+    # numpy() refuses tensors whose conjugation or sign is only noted.
     answer = [tensor.detach().resolve_conj().resolve_neg().numpy() for tensor in tensors]
     return Message({"counts": counts}, answer)
 
@@ -73,4 +75,5 @@ def draw(question: Message) -> Message:
     else:
         value = subject.arguments()[header["name"]]
     value = value.detach()
+    # NumPy itself has no bfloat16, so torch gives no array of it.
     return Message({}, [(value.float() if value.dtype == torch.bfloat16 else value).contiguous().numpy()])

@@ -28,6 +28,7 @@ def _outputs(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:
     if _elements(case) > _MOST_ELEMENTS:
         return {"error": f"its shapes come from values, and {_elements(case)} elements are too many to look"}
     try:
+        # Two fillings, to see whether shapes depend on values.
         seen = [_told(subject, case, kind) for kind in ("zeros", "ones")]
     except Exception as error:  # noqa: BLE001 - boundary: the user's own code
         return {"error": f"{type(error).__name__}: {error}"}

@@ -46,6 +46,7 @@ def watch_sources() -> Any:
             values = _values(name, args, kwargs or {}, self.of)
             for tensor in out if isinstance(out, (tuple, list)) else (out,):
                 if isinstance(tensor, torch.Tensor):
+                    # What fills a part of a storage says nothing of the rest.
                     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
                     self._known[_storage(tensor)] = (tensor, values if whole else None)
             return out
@@ -82,6 +83,7 @@ def _made(name: str, args: Any, kwargs: Any) -> Values:
         return {"normal": [0.0, 1.0]}
     if name in ("randint", "randint_like"):
         numbers = [item for item in args if isinstance(item, int)]
+        # randint(high) has no lower bound among its arguments.
         return {"integers": [0, *numbers][-2:]}
     if name == "randperm":
         return {"distinct": [0, int(args[0])]}

@@ -110,6 +110,7 @@ class Subject:
         by_name = known is not None and all(name in known for name in arguments)
         positional = () if by_name else tuple(arguments.values())
         keyed = dict(arguments) if by_name else {}
+        # Torch counts changes in place in a tensor's version.
         before = {name: _versions(value) for name, value in arguments.items()}
         if state:
             import torch
@@ -149,6 +150,7 @@ def _constructor(subject: Subject, question: Mapping[str, Any]) -> dict[str, Any
         positional, keyed = [], dict(made)
     else:
         positional, keyed = list(made), {}
+    # Some files return positional and named arguments as a pair.
     if len(positional) == 2 and isinstance(positional[0], list) and isinstance(positional[1], dict):
         positional, keyed = positional
     keyed.update({name: _python(value) for name, value in (question.get("init") or {}).items()})

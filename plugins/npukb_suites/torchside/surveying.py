@@ -149,6 +149,7 @@ def _measured(header: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, A
     """One call with data, in the type that the file computes in and in double precision."""
     import torch
 
+    # Limits follow from this draw: the same file has to give the same task.
     torch.manual_seed(0)
     subject = open_subject(header, case["sizes"])
     arguments = subject.arguments()
@@ -201,7 +202,9 @@ def _unused(subject: Subject, made: Any, arguments: Mapping[str, Any], own: list
     for path, value in [*made.named_parameters(), *made.named_buffers()]:
         other = value + 1 if value.dtype != torch.bool else ~value
         try:
+            # A copy, because a call may change the module's buffers.
             changed = subject.call(copy.deepcopy(made), arguments, state={path: other.detach().to(value.dtype)})
+        # A parameter with which the call fails is used.
         except (RuntimeError, IndexError, ValueError):
             continue
         if all(_same(new, old) for new, old in zip(changed, own, strict=True)):

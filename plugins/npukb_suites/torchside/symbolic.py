@@ -89,6 +89,7 @@ def _shapes(program: Any, tensors: Mapping[str, Any]) -> dict[str, Any]:
             low, high = int(values.lower), values.upper
             # The tracer takes an extent of 0 or 1 for another program; others are constraints of the operator.
             least = 1 if low <= 2 else low
+            # A bound as high is the tracer's own, no constraint of the operator.
             axes[names[str(symbol)]] = [least, int(high) if str(high).isdigit() and int(high) < 1 << 20 else 0]
     return {"axes": axes, "shapes": shapes, "outputs": outputs}
 

@@ -179,6 +179,7 @@ def _meter(call: Call) -> Any:
         def _hold(self, tensor: Any) -> None:
             count = tensor.numel() * _wide(str(tensor.dtype).removeprefix("torch."))
             self.alive += count
+            # A result takes memory for as long as Python holds it, as it would in a call with data.
             weakref.finalize(tensor, self._drop, count)
 
         def _drop(self, count: int) -> None:

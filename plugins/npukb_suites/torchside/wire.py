@@ -25,6 +25,7 @@ def send(to: socket.socket, message: Message) -> None:
     """Write a message whole."""
     import numpy as np
 
+    # ascontiguousarray gives a scalar an axis, which the reshape takes away.
     arrays = [np.ascontiguousarray(array).reshape(np.shape(array)) for array in message.arrays]
     listed = [[str(array.dtype), list(array.shape)] for array in arrays]
     text = json.dumps({**message.header, "arrays": listed}).encode()
