@@ -139,7 +139,6 @@ def docs(
         console.err(f"{page.name}: {_told(counts)}")
 
     with ExitStack() as opened:
-
         # The judge is started only when a page has a kernel to execute.
         @cache
         def tools() -> Tools:

@@ -74,7 +74,8 @@ def examine(
     name = _default(plugins, config)
     executors = {
         # The configured arguments are meant for the default executor; others may not know them.
-        r.name: tuple(_executor(r, config.executor_args if r.name == name else {})) for r in plugins.executors.values()
+        r.name: tuple(_executor(r, config.executor_args if r.name == name else {}))
+        for r in plugins.executors.values()
     }
     chosen = tuple(_guard("executor", lambda: [_found_executor(config, plugins)]))
     default = executors.get(name, ())

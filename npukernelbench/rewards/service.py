@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,8 @@ __all__ = ["JudgeServer", "JudgeService", "Reply", "is_loopback", "require_guard
 
 #: The largest request: a batch of very long answers.
 _MOST_BYTES = 256 << 20
+#: More digits say too much in any case, and Python reads no number of thousands of them.
+_LENGTH = re.compile(r"[0-9]{1,18}")
 #: How many answers of a caller may wait per job before more are turned away.
 _WAITING_PER_JOB = 64
 _RETRY_AFTER_S = 1
@@ -255,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > _MOST_BYTES:
+        if not _LENGTH.fullmatch(length) or int(length) > _MOST_BYTES:
             self.close_connection = True
             raise UsageError(
                 f"Content-Length is {length or 'missing'}", field="request", remedy=f"send at most {_MOST_BYTES} bytes"

@@ -40,10 +40,10 @@ BENCHMARK = "npukernelbench"
 
 #: The profile taken when nothing narrows the cases.
 DEFAULT_PROFILE = "full"
-#: The profile, and the beginning of the ids, of hidden cases.
 #: How many names a message offers, and how many letters a part of a name has at least.
 _GUESSES = 3
 _LEAST_PART = 3
+#: The profile, and the beginning of the ids, of hidden cases.
 _HIDDEN = "hidden"
 
 #: The hidden cases of a task; see :class:`npukernelbench.tasks.hidden.HiddenCases`.

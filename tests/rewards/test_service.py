@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any
@@ -117,6 +118,18 @@ def test_a_wrong_request_is_told_its_field(serve: Any, body: bytes, field: str) 
     status, reply = post(serve(), body)
     assert (status, reply["error"]["field"]) == (400, field)
     assert reply["error"]["message"]
+
+
+@pytest.mark.parametrize("length", ["", "-1", "\u00b2", "9" * 5000, "1" * 12])
+def test_a_length_that_is_none_is_refused(serve: Any, length: str) -> None:
+    server = serve()
+    with closing(HTTPConnection(*server.server_address[:2], timeout=30)) as connection:
+        connection.putrequest("POST", "/v1/score")
+        connection.putheader("Content-Length", length.encode("latin-1"))
+        connection.endheaders()
+        reply = connection.getresponse()
+        assert (reply.status, json.load(reply)["error"]["field"]) == (400, "request")
+        assert reply.will_close
 
 
 def test_other_paths_are_not_there(serve: Any) -> None:

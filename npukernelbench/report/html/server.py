@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ _LOOPBACK = "127.0.0.1"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 #: Seconds after which the list of runs is asked for again while one of them is going on.
 _AGAIN_S = 5
+_BLOCK = re.compile(r"[0-9]{1,9}")
 
 
 class ViewServer(ThreadingHTTPServer):
@@ -99,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return shell(f"{run.name} · npukernelbench", mode="live", where=address(run)).encode(), _HTML
             case [name, "index.json"]:
                 return dumped(self.server.library.find(name).index()), _JSON
-            case [name, "block", file] if file.removesuffix(".json").isdigit():
+            case [name, "block", file] if _BLOCK.fullmatch(file.removesuffix(".json")):
                 return dumped(self.server.library.find(name).block(int(file.removesuffix(".json")))), _JSON
         raise LookupError(f"there is nothing at {self.path}")
 

@@ -123,6 +123,7 @@ def test_what_is_refused(server):
         "/run-deep-a/block/7.json",
         "/run-deep-a/manifest.json",
         "/run-deep-a/block/x",
+        f"/run-deep-a/block/{'9' * 5000}.json",
     ):
         response, content = asked(server, path)
         assert response.status == 404, path
