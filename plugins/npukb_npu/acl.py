@@ -209,6 +209,7 @@ class Acl:
             self.call("aclrtSetOpExecuteTimeOutV2", int(timeout_s * 1e6), ctypes.byref(actual))
             return actual.value / 1e6
         if "aclrtSetOpExecuteTimeOut" in self._functions:
+            # the older function counts in whole seconds
             self.call("aclrtSetOpExecuteTimeOut", max(1, math.ceil(timeout_s)))
             return float(max(1, math.ceil(timeout_s)))
         return 0.0

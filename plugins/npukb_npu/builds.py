@@ -126,6 +126,7 @@ class Builder:
     def _work(self, key: str) -> Path:
         try:
             self._cache.mkdir(parents=True, exist_ok=True)
+            # in the cache itself: the rename at the end does not cross file systems
             return Path(tempfile.mkdtemp(prefix=f".{key[:12]}-", dir=self._cache))
         except OSError as error:
             raise packages.unwritable(f"builds cannot be written to {self._cache}: {error.strerror}") from error

@@ -69,12 +69,14 @@ def _restrict(reach: Reach) -> None:
     handled = _EXECUTE | _WRITE | _READ | _READ_DIR | _CHANGES
     handled |= (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0) | (_IOCTL if version >= 5 else 0)
     attributes = _Ruleset(handled, 3 if version >= 4 else 0, 0)
+    # fields came with versions: a kernel is told of those that it knows
     size = ctypes.c_size_t(16 if version >= 4 else 8)
     ruleset = int(libc.syscall(_CREATE, ctypes.byref(attributes), size, ctypes.c_uint32(0)))
     if ruleset < 0:
         raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
     for path, rights in _rules(reach):
         _allow(libc, ruleset, path, rights & handled)
+    # Landlock asks this of a process without privileges before it may restrict itself
     if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.syscall(_RESTRICT, ruleset, ctypes.c_uint32(0)):
         raise OSError(ctypes.get_errno(), "landlock_restrict_self")
     os.close(ruleset)
@@ -94,8 +96,10 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
+        # not every system has all of these folders; what is missing needs no rule
         return
     try:
+        # the kernel refuses a rule that gives a file what only folders can have
         allowed = rights if path.is_dir() else rights & _ON_FILES
         rule = _PathBeneath(allowed, handle)
         if libc.syscall(_ADD, ruleset, _PATH_BENEATH, ctypes.byref(rule), ctypes.c_uint32(0)):

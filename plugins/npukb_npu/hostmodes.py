@@ -176,6 +176,7 @@ class _HostMode:
         if self._confined:
             home = (self._site.home,) if self._site.home else ()
             reach = Reach((*home, Path(__file__).parents[1], Path(command[0]).parent), (work, Path("/dev/shm")))
+            # the limit counts the CPU time of all threads together
             whole = wrap(whole, reach, file_bytes=_FILE_BYTES, cpu_s=int(wall_s * (os.cpu_count() or 1)) + 10)
             environment["PYTHONPATH"] = str(Path(__file__).parents[1])
         return run(whole, work=work, environment=environment, wall_s=wall_s)

@@ -103,6 +103,7 @@ class Leases:
         length_s = min(_FIRST_QUARANTINE_S * 2.0 ** min(failures - 1, 16), LONGEST_QUARANTINE_S)
         noted = Quarantine(device, reason, self._wall() + length_s, failures)
         note = self._note(device)
+        # written aside and renamed: nobody reads half a note
         partial = note.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(asdict(noted)) + "\n", encoding="utf-8")
         with contextlib.suppress(PermissionError):  # another user's note, which says the same
@@ -128,6 +129,7 @@ class Leases:
             return self._try(device, sharing)
         if noted.until_s > self._wall():
             return None
+        # alone, whatever was asked for: nobody else may probe or use the device during the probe
         handle = self._try(device, Sharing.EXCLUSIVE)
         if handle is None:
             return None
@@ -166,6 +168,7 @@ class Leases:
         if not self._folder.is_dir():
             self._folder.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(PermissionError):
+                # mkdir's mode is cut by the umask; the sticky bit keeps users from removing each other's files
                 self._folder.chmod(0o1777)
         return self._folder
 
@@ -188,7 +191,9 @@ class Leases:
 
 def _opened(path: Path) -> int:
     """A handle to lock by. Reading is enough for that, so that the file may be another user's."""
+    # every user can write to this folder, so that a link in it could lead anywhere
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    # O_CREAT only where the file is missing: in a sticky folder Linux may refuse it for another user's file
     try:
         return os.open(path, flags)
     except FileNotFoundError:

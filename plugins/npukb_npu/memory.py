@@ -53,6 +53,7 @@ class Placed:
         """Read everything back; ``before`` or ``behind`` with the number of changed bytes for each damaged guard."""
         self._acl.copy(self._back.ctypes.data, self._base, self._back.size, MemcpyKind.DEVICE_TO_HOST)
         unlike = self._back != self._image
+        # what rounds the size up is guard, too: a write there is outside of the tensor
         end = GUARD_BYTES + self.buffer.nbytes
         for side, part in (("before", unlike[:GUARD_BYTES]), ("behind", unlike[end:])):
             if count := int(part.sum()):

@@ -52,9 +52,11 @@ def run(command: Sequence[str], *, work: Path, environment: Mapping[str, str], w
         timed_out = False
     except subprocess.TimeoutExpired:
         timed_out = True
+    # before the reader is joined: the pipe ends when no descendant holds it any more
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     returncode = child.wait()
+    # with a limit: a descendant that left the session can still hold the pipe
     reader.join(timeout=5.0)
     text = bytes(kept).decode("utf-8", errors="replace")
     return Finished(returncode, text, timed_out, time.monotonic() - started)
@@ -63,4 +65,5 @@ def run(command: Sequence[str], *, work: Path, environment: Mapping[str, str], w
 def _drain(stream: IO[bytes], kept: bytearray) -> None:
     with stream:
         while chunk := os.read(stream.fileno(), 65536):
+            # what is beyond the limit is read, too: a full pipe would block the child until the deadline
             kept += chunk[: max(0, _OUTPUT_BYTES - len(kept))]

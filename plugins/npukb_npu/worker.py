@@ -85,6 +85,7 @@ class _Operator:
 
     def ready(self, space: Space) -> None:
         self._begin(Phase.TILING)
+        # descriptors hold as long as their memory; only the executor is used up by a launch
         if id(space) not in self._described:
             self._described[id(space)] = [self._value(kind, value, space) for kind, value in self._call.parameters]
         arguments = self._described[id(space)]
@@ -218,6 +219,7 @@ class _Sitting:
         for copy in range(1, most + 1):
             try:
                 space = self._space(copy)
+                # an operator's workspace is allocated here, and may be what no longer fits
                 launcher.ready(space)
             except AclError as error:
                 if not is_memory(error.code):

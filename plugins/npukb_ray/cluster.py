@@ -36,6 +36,7 @@ class RayCluster:
         slots: int,
         patience_s: float,
     ) -> None:
+        # before the import, which may read them; what the user has set stays
         for name, value in {"RAY_USAGE_STATS_ENABLED": "0", **_RAYS_PATIENCE}.items():
             os.environ.setdefault(name, value)
         with imports_of_ray():
@@ -73,6 +74,7 @@ class RayCluster:
         """A desk on that node. It dies with it: another node's is another one."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        # Ray takes CPUs by an option of their own and refuses them among the resources
         others = {name: amount for name, amount in self._needed.items() if name != "CPU"}
         actor = self._ray.remote(Desk).options(
             num_cpus=self._needed.get("CPU", 0),

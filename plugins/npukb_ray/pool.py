@@ -124,6 +124,7 @@ class Pool:
         self.open()
         with self._changed:
             firsts = [desks[0] for desks in self._desks.values() if desks]
+        # outside of the lock: a build takes long, and others judge meanwhile
         for desk in firsts:
             try:
                 desk.prepare(track)
@@ -198,6 +199,7 @@ class Pool:
             with self._changed:
                 if desk in self._desks.get(desk.node, ()):
                     self._idle.append(desk)
+                # also after a burial: whoever waits has to look for another desk
                 self._changed.notify()
 
     def _take(self) -> Handle:
@@ -229,6 +231,7 @@ class Pool:
             return
         for node in self._desks.keys() - rooms.keys():
             for desk in self._desks[node][:]:
+                # a desk that judges is left to its caller, who hears of the death and begins again elsewhere
                 if desk in self._idle:
                     self._bury(desk)
         for node, room in rooms.items():
@@ -270,6 +273,7 @@ class Pool:
             if desk in self._idle:
                 self._idle.remove(desk)
             desk.kill()
+            # the next look comes at once, so that the place is filled again soon
             self._looked = float("-inf")
 
 

@@ -60,6 +60,7 @@ class Replica:
         service, path = self._service, request.url.path
         address = request.client.host if request.client else ""
         given, named = request.headers.get("Authorization", ""), request.headers.get(CALLER_HEADER, "")
+        # before the path is looked at: a stranger gets the same answer for every path
         caller = service.callers.find(given, named, address)
         if caller is None:
             return service.nobody()
@@ -72,6 +73,7 @@ class Replica:
         if path != "/v1/score":
             return service.refuse(HTTPStatus.NOT_FOUND, f"nothing is at {path}", "POST /v1/score")
         body = await request.body()
+        # a judgement blocks: on the event loop it would hold up every other request of this replica
         answer = partial(service.answer, lambda: body, caller)
         return await asyncio.get_running_loop().run_in_executor(self._threads, answer)
 
@@ -112,6 +114,7 @@ def deployed(
         yield f"http://{head if replicas.host == '0.0.0.0' else replicas.host}:{replicas.port}"
     finally:
         serve.delete(_NAME)
+        # the cluster may serve applications of others
         if not serve.status().applications:
             serve.shutdown()
 

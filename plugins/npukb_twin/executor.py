@@ -322,6 +322,7 @@ class TwinExecutor:
 
     def tools(self) -> dynamic.Tools:
         """What compiles both sides of operators, built when this machine has none yet."""
+        # before the lock, which it takes itself and which no thread can take twice
         runtime = self._ready()
         with self._lock:
             if self._host is None:
@@ -335,6 +336,7 @@ class TwinExecutor:
         work = Path(tempfile.mkdtemp(prefix="compile-", dir=self._folder()))
         try:
             yield work
+        # an interrupted run must not leave its folder either
         except BaseException:
             discard(work)
             raise

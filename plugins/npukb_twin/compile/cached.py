@@ -44,8 +44,10 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
             work.mkdir()
             (work / ZIG_CACHE).symlink_to(shared.resolve(), target_is_directory=True)
             build(work)
+            # the link leads to a folder that all builds share, and would be part of the finished one
             (work / ZIG_CACHE).unlink()
             (work / "complete").touch()
+            # one without ``complete`` counts as absent, but a rename does not replace a folder that has contents
             shutil.rmtree(folder, ignore_errors=True)
             work.rename(folder)
 

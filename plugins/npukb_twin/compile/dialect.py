@@ -157,6 +157,7 @@ def _rename(text: str, entry: str, other: str) -> str:
     name = re.escape(entry)
     found = [*re.finditer(rf"{_DECLARATOR}({name})\s*\(", code)]
     found += re.finditer(rf"({name})(?<![\w.:>]{name})\s*<<<", code) if "<<<" in code else ()
+    # both names have the same length, so that places found before a replacement still hold
     for start, end in (match.span(1) for match in found):
         text = text[:start] + other + text[end:]
     return text
@@ -185,6 +186,7 @@ def translate(text: str, own: Collection[str] = ()) -> str:
     attributes = tuple(_attributes(code))
     for start, end in (*attributes, *_launching(code)):
         for at in range(start, end):
+            # a backslash may continue a directive on the next line
             if pieces[at] not in "\r\n\\":
                 pieces[at] = " "
     for start, _ in attributes:
@@ -202,6 +204,7 @@ def translate_host(text: str, own: Collection[str] = ()) -> str:
         return text
     text = _VENDOR_INCLUDE.sub(lambda match: _include(match, own), text)
     code = masked(text)
+    # from the end on: a replacement of another length moves everything behind it
     for start, end in reversed((*_launches(code),)):
         launched = _LAUNCHED.search(code, max(0, start - _LONGEST_LAUNCH), start)
         if launched is None:

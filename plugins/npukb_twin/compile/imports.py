@@ -85,6 +85,7 @@ def computes_jumps(unit: Elf) -> bool:
     """
     if unit.machine == elf.AARCH64:
         sections = (unit.contents(section) for section in unit.sections if section.flags & elf.EXECUTABLE)
+        # iter_unpack takes whole words only
         words = (word for code in sections for (word,) in _WORD.iter_unpack(code[: len(code) // 4 * 4]))
         return any(word & _JUMP_MASK == _JUMP for word in words)
     code = (unit.contents(section) for section in unit.sections if section.flags & elf.EXECUTABLE)
@@ -186,6 +187,7 @@ def _doubts(image: Elf) -> Iterator[tuple[str, str, str]]:
 
 def _forged_symbols(image: Elf, own: Set[str]) -> Iterator[tuple[str, str]]:
     """Symbols by name, and what is wrong with each."""
+    # without symbols an image would pass each look at them
     if image.section(".symtab") is None:
         yield "", "the kernel's image has no table of symbols"
     code = {i for i, section in enumerate(image.sections) if section.flags & elf.EXECUTABLE}
@@ -195,6 +197,7 @@ def _forged_symbols(image: Elf, own: Set[str]) -> Iterator[tuple[str, str]]:
         name = symbol.name
         if name in own and name != _LAUNCH:
             yield name, f"the kernel defines {name}, which is a function of the runtime that checks it"
+        # what chooses is code of the kernel, and runs before the launch begins
         if symbol.kind == elf.IFUNC:
             yield name, f"{readable(name)} is chosen while the kernel is loaded"
         if symbol.kind == elf.OBJECT and symbol.section in code:
@@ -231,6 +234,7 @@ def readable(symbol: str) -> str:
     while part := re.compile(r"L?(\d+)").match(symbol, at):
         at = part.end() + int(part[1])
         name = symbol[part.end() : at].replace("_GLOBAL__N_1", "(anonymous namespace)")
+        # the inline namespace of libc++, which no source writes
         names += [name] if name != "__1" else []
         if not prefix["nested"]:
             break

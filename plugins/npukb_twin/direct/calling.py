@@ -105,6 +105,7 @@ def places_of(task: Task, case: Case) -> tuple[Place, ...]:
 
     def put(name: str, tensor: TensorShape) -> None:
         last = places[-1] if places else None
+        # a step or more stays free, so that an address past the end of a tensor is not in the next
         room = 0 if last is None else (last.tensor.nbytes // _STEP + 2) * _STEP
         places.append(Place(name, tensor, FIRST_ADDRESS if last is None else last.address + room))
 

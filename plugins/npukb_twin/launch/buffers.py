@@ -193,6 +193,7 @@ class Buffers:
     def _read(self, tensor: TensorShape, path: Path) -> Array:
         import numpy as np
 
+        # the file is longer: sizes are rounded up, and an output may have had more room than it is declared
         raw = np.fromfile(path, dtype=np.uint8, count=tensor.nbytes)
         return raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
 

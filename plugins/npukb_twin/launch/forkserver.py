@@ -82,6 +82,7 @@ class Copy:
         """
         if self._returncode is None:
             with contextlib.suppress(OSError):
+                # this half alone tells the server to kill; the exit status still comes back by the other
                 self._answer.shutdown(socket.SHUT_WR)
         try:
             return self.wait(_END_S)
@@ -101,6 +102,7 @@ class Copy:
             said = self._answer.recv(_ANSWER_BYTES).decode("utf-8", errors="replace")
             if not said:
                 raise ServerLostError
+            # a copy that ran is told by its code and two CPU times; anything else says which measure failed
             code, *times = said.split()
             if len(times) != 2 or not code.lstrip("-").isdecimal():
                 raise ExecutorError(f"the sandbox cannot be set up: {said.strip()}")
@@ -118,6 +120,7 @@ class _Server:
             (folder / name).mkdir(parents=True, exist_ok=True)
         for name, text in stop.files:
             (folder / name).write_text(text, encoding="utf-8")
+        # messages keep their bounds: each is one call, together with its descriptors
         self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         launcher, *rest = words
         large = ("--large",) if stop.large and _has_room() else ()
@@ -181,6 +184,7 @@ def _has_room() -> bool:
     would have to be copied for each fork.
     """
     try:
+        # Linux puts the setting in force into brackets
         if "[never]" in _LARGE_PAGES.read_text(encoding="ascii"):
             return False
         free = re.search(r"^MemAvailable: *(\d+) kB$", _MEMORY.read_text(encoding="ascii"), re.MULTILINE)
@@ -189,6 +193,7 @@ def _has_room() -> bool:
     left = [int(free[1]) << 10] if free else []
     with contextlib.suppress(OSError, ValueError):  # where a container has a limit of its own
         most, used = ((_CONTAINER / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
+        # without a limit memory.max holds the word ``max``
         left.append(int(most) - int(used))
     return min(left, default=0) >= _ROOM_BYTES
 
@@ -222,6 +227,7 @@ class ForkServers:
             if key in self._useless or key not in self._called:
                 self._called.add(key)
                 return None
+            # taken out and put back at the end: the order of the keys is the order of use
             server = self._servers.pop(key, None)
             try:
                 server = server or _Server(words, stop, environment)
@@ -253,5 +259,6 @@ class ForkServers:
 
     def _leave_inherited(self) -> None:
         if self._owner != os.getpid():
+            # the finalizers see another process and only close descriptors: the parent's servers go on
             self._servers.clear()
             self._owner = os.getpid()

@@ -102,6 +102,7 @@ class Launcher:
         script += [] if self.machine.column is None else self.machine.column.lines()
         arguments = list(buffers.lines())
         room = ROOM_BYTES if request.recorded is not None else 0
+        # buffers are mapped, which the limit on files does not touch: a kernel has nothing else to write
         limits = Limits(
             wall_s=request.timeout_s, memory_bytes=self.memory_bytes + buffers.total_bytes + room, file_bytes=0
         )
@@ -151,6 +152,7 @@ def run_case(request: RunRequest, plan: Plan, launcher: Launcher, work: Path) ->
     if threads > 1 and _talks(done, token):
         alone = work / "alone"
         alone.mkdir()
+        # anew: the first run has changed its own
         buffers = Buffers(request, plan, alone)
         done, token = launcher.launch(request, buffers, 1, alone)
     seen = launcher.observe(request, done, token, buffers)
@@ -174,6 +176,7 @@ def _images(plan: Plan) -> tuple[str, ...]:
 
 def _observe(request: RunRequest, done: Finished, token: str, buffers: LaunchBuffers, machine: Machine) -> Observation:
     """What the child's end and report mean. A report is required: an exit code alone proves nothing."""
+    # first of all: whoever forges reports may also choose how the process ends
     if not _genuine(done.report, token):
         message = "the kernel wrote to the channel on which the executor reports"
         return _bad(done, Outcome.CHEAT, Diagnostic(Severity.ERROR, "forged_report", message))

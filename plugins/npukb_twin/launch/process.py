@@ -98,6 +98,7 @@ def run(
             os.close(descriptor)
         raise
     finally:
+        # in any case: no stream comes to its end while this process holds a write end of it
         for descriptor in given:
             os.close(descriptor)
     if sandbox.launcher is None:
@@ -182,9 +183,11 @@ def _collect(
             left = deadline - time.monotonic()
             if left <= 0:
                 return texts, True
+            # a descendant can hold the pipes open when the child has ended: the child is asked for now and then
             for key, _ in selector.select(min(left, 0.5)):
                 chunk = os.read(key.fd, 65536)
                 if chunk:
+                    # what is beyond the allowance is read, too: a full pipe would block the child until the deadline
                     texts[key.fd] += chunk[: max(0, streams[key.fd] - len(texts[key.fd]))]
                 else:
                     selector.unregister(key.fd)
@@ -208,6 +211,7 @@ def _drain(selector: selectors.BaseSelector, texts: Mapping[int, bytearray], str
             elif len(texts[key.fd]) < streams[key.fd]:
                 texts[key.fd] += chunk[: streams[key.fd] - len(texts[key.fd])]
             else:
+                # a descendant that goes on writing would keep this loop from ending
                 selector.unregister(key.fd)
 
 

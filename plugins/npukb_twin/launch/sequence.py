@@ -130,6 +130,7 @@ class _Attempt:
             for name, now in observation.touched.items():
                 before = touched.get(name, Touched(now.nbytes, 0, 0))
                 read, written = before.read_bytes + now.read_bytes, before.written_bytes + now.written_bytes
+                # launches may touch the same bytes, so that the sum can exceed the size
                 touched[name] = Touched(now.nbytes, min(read, now.nbytes), min(written, now.nbytes))
         for name, place in self._sequence.results.items():
             if place.name in touched:
@@ -158,6 +159,7 @@ class _Attempt:
         import numpy as np
 
         place = self._sequence.results.get(name, Memory(name, 0, tensor.nbytes))
+        # the copy can be written to, which an array over bytes cannot
         raw = np.frombuffer(self._read(place.name, place.address, tensor.nbytes), dtype=np.uint8).copy()
         values: Array = raw.view(tensor.dtype.numpy()).reshape(tensor.shape)
         return values
@@ -190,6 +192,7 @@ def _profile(profiles: list[Profile]) -> Profile | None:
         for name, value in profile.counters.items():
             share = profile.time_us / whole if name.endswith("_ratio") and whole else 1.0
             counters[name] = counters.get(name, 0.0) + value * share
+    # a sum has bounds only where each of its parts has
     low, high = [profile.low_us for profile in profiles], [profile.high_us for profile in profiles]
     return replace(
         longest,

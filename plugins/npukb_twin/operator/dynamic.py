@@ -161,6 +161,7 @@ def _compile_foreseen(built: Built, request: CompileRequest, tools: Tools, deadl
     if built.per_key:
         return None
     rows = {case.id: row_of(built.description, built.bound, case) for case in request.cases}
+    # a case without a row fails by itself when it runs; without any row there is nothing to compile
     if rows and all(isinstance(row, str) for row in rows.values()):
         return Failed(Outcome.LAUNCH_ERROR, (_missing_row(built, str(next(iter(rows.values())))),))
     variants = {

@@ -237,6 +237,7 @@ def build_image(
     environment = clean_environment(work)
     image = work / "host.so"
     known = HostCall((*command, *linked), units, files)
+    # headers in these folders are not among ``files``, by which a kept image is found again
     if not include and (kept := _KEPT.find(known)) is not None:
         image.write_bytes(kept.image)
         return HostResult(Outcome.OK, image, kept.said)

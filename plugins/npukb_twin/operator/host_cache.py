@@ -43,6 +43,7 @@ class HostCall(NamedTuple):
         for words in (self.command, sorted(self.files), texts):
             for word in words:
                 digest.update(word.encode("utf-8", "surrogateescape") + b"\0")
+            # ends a list, so that its words cannot pass for those of the next one
             digest.update(b"\1")
         return digest.digest()
 

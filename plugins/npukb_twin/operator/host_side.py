@@ -104,6 +104,7 @@ def _request_lines(request: TilingRequest, folder: Path) -> Iterator[str]:
 def _tensor(tensor: TensorArgument, path: Path) -> str:
     shape = " ".join(map(str, (len(tensor.shape), *tensor.shape)))
     if tensor.data is None:
+        # not 0, which are the values of an empty tensor
         return f"{tensor.dtype} {tensor.format} {shape} -1"
     path.write_bytes(tensor.data)
     return f"{tensor.dtype} {tensor.format} {shape} {len(tensor.data)} {path}"
@@ -112,6 +113,7 @@ def _tensor(tensor: TensorArgument, path: Path) -> str:
 def _tokens(value: AttributeValue) -> Iterator[str]:
     """An attribute's value in the runner's notation."""
     if isinstance(value, str):
+        # in hexadecimal: a text may hold what parts words and lines; the x keeps an empty one a word
         yield "x" + value.encode("utf-8", "surrogateescape").hex()
     elif isinstance(value, tuple):
         for item in value:
@@ -153,6 +155,7 @@ def _judge(done: Finished, token: str, image: Path, limits: HostLimits) -> tuple
     """What the runner's end and answer mean."""
     opening = f'{{"token":"{token}",'.encode()
     lines = done.report.splitlines()
+    # first of all: whoever forges answers may also choose how the process ends
     if not all(line.startswith(opening) for line in lines):
         return _failure(Outcome.CHEAT, "forged_report", "the host code wrote to the runner's private channel", done)
     if done.timed_out or done.returncode == -signal.SIGXCPU:

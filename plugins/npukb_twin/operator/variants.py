@@ -180,6 +180,7 @@ def _holds(expression: str, key: int) -> bool:
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", expression).replace("&&", " and ").replace("||", " or ")
     text = re.sub(r"!(?!=)", " not ", text)
     try:
+        # no eval: the text is the candidate's
         return bool(_value(ast.parse(text.strip(), mode="eval").body, key))
     except (SyntaxError, ValueError, ZeroDivisionError):
         return False
@@ -238,6 +239,7 @@ def _structures(description: OperatorDescription, known: frozenset[str]) -> Iter
     def define(struct: TilingStruct, nested: Mapping[str, TilingStruct]) -> Iterator[str]:
         if struct.name in done:
             return
+        # before the members, so that structures that name each other come to an end
         done.add(struct.name)
         for field in struct.fields:
             if field.struct and field.struct in nested:

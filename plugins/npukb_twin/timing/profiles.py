@@ -91,6 +91,7 @@ def profile_of(report: Mapping[str, Any], machine: Machine, table: Places, tilin
 
 
 def _bottleneck(parts: Mapping[str, float], time_us: float) -> str:
+    # the name decides between equal parts, so that reports agree
     name = max(parts, key=lambda part: (parts[part], part))
     return f"{parts[name] / time_us:.0%} of the time is {_BOTTLENECKS[name]}" if time_us else ""
 
@@ -110,6 +111,7 @@ def _counters(report: Mapping[str, Any], machine: Machine) -> Iterator[tuple[str
             yield f"{prefix}_{name}_instructions", float(numbers["instructions"])
     if vector := report["kinds"].get("vector"):
         yield from _rates(vector, machine)
+    # what is not followed to its end has shorter busy times, which bound nothing from above
     if not report["truncated"]:
         yield from _work(report["kinds"], machine)
     for kind, pipe, name in _WAYS:
