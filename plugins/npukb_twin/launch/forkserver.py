@@ -122,6 +122,8 @@ class _Server:
             (folder / name).write_text(text, encoding="utf-8")
         # messages keep their bounds: each is one call, together with its descriptors
         self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # requests wait in the socket while the program starts; one that never listens must not hold every caller
+        self._control.settimeout(_END_S)
         launcher, *rest = words
         large = ("--large",) if stop.large and _has_room() else ()
         with inner:
