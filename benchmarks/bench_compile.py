@@ -60,7 +60,7 @@ def compile_seconds(command: Sequence[str], kernel: str, unit: driver.Unit, how:
         environment, limits = toolchain.clean_environment(work), Limits(60.0, 4 << 30, 1 << 28)
 
         def once() -> None:
-            stop = units.unit_stop("kernel")
+            stop = units.unit_stop("kernel", command)
             done = run(command, work=work, environment=environment, limits=limits, sandbox=how, stop=stop)
             if done.returncode != 0:
                 raise SystemExit(done.output)

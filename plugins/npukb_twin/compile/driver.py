@@ -24,15 +24,7 @@ from npukb_twin.launch.forkserver import Stop
 from npukb_twin.launch.process import Finished, Limits, run
 from npukernelbench.nouns import INCLUDE_FOLDER, Candidate, Diagnostic, Outcome, Severity
 
-__all__ = [
-    "KERNEL_FILE",
-    "Compiled",
-    "Unit",
-    "compile_command",
-    "compile_kernel",
-    "compile_unit",
-    "unit_text",
-]
+__all__ = ["KERNEL_FILE", "Compiled", "Unit", "compile_command", "compile_kernel", "compile_unit", "unit_text"]
 
 #: Headers that a kernel is given only where it asks for what is in them: their names are often a kernel's own.
 _OPTIONAL_HEADERS = {
@@ -58,9 +50,9 @@ class Compiled:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One compilation. ``source`` is the device file that holds ``entry``, whose pointers are ``arguments`` in order;
-    ``prelude`` stands in front of it; ``folder`` is an include path;
-    ``template`` are the arguments of an entry that is a template, ``scope`` is the namespace of one that has one. The
-    arguments of a ``direct`` launch are of any type, and come packed.
+    ``prelude`` stands in front of it; ``folder`` is an include path; ``template`` are the arguments of an entry that is
+    a template, ``scope`` is the namespace of one that has one. The arguments of a ``direct`` launch are of any type
+    and come packed.
     """
 
     source: str
@@ -121,7 +113,7 @@ def compile_unit(
     names = {renamed: unit.entry, **translated.types}
 
     def compile_for(kind: Kind) -> _Made:
-        name = object_name(kind)
+        name = _name_of(kind)
         write_unit(work, name, text)
         return _compile_for(
             kind, unit, files, names, spelled, toolchain=toolchain, runtime=runtime, work=work, timeout_s=timeout_s
@@ -197,7 +189,7 @@ def _compile_for(
     work: Path,
     timeout_s: float,
 ) -> _Made:
-    name = object_name(kind)
+    name = _name_of(kind)
     environment = clean_environment(work)
     limits = Limits(wall_s=timeout_s, memory_bytes=_MEMORY_BYTES, file_bytes=_FILE_BYTES)
     other = runtime.counting
@@ -208,7 +200,7 @@ def _compile_for(
     )
     call = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
     command = compile_command(toolchain, runtime, unit, kind)
-    compiled = partial(call, stop=unit_stop(name, *_own_folders(unit)))
+    compiled = partial(call, stop=unit_stop(name, command))
     done = compiled(command)
     if done.returncode != 0 and (more := lent(done.output, files)):
         write_unit(work, name, spelled(more)[0])
@@ -298,14 +290,9 @@ def _optional_headers(files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, asks in _OPTIONAL_HEADERS.items() if any(map(asks.search, texts)))
 
 
-def object_name(kind: Kind) -> str:
+def _name_of(kind: Kind) -> str:
     """What the files are called that come about when a unit is compiled for one kind of core."""
     return "kernel" if kind is Kind.VECTOR else "kernel.cube"
-
-
-def _own_folders(unit: Unit) -> tuple[str, ...]:
-    """Folders of the candidate's in which the compiler looks for headers."""
-    return (*((unit.folder,) if unit.folder else ()), INCLUDE_FOLDER)
 
 
 def unit_text(
@@ -359,8 +346,8 @@ def compile_command(
 ) -> tuple[str, ...]:
     """How ``unit`` is compiled for one kind of core, into ``made`` or an object of its own name."""
     header = ("-include-pch", str(runtime.headers[kind.value])) if runtime.headers is not None else ()
-    name = object_name(kind)
-    include = (f"-I{source_root() / 'include'}", *(f"-I{folder}" for folder in _own_folders(unit)))
+    name = _name_of(kind)
+    include = (f"-I{source_root() / 'include'}", *((f"-I{unit.folder}",) if unit.folder else ()), f"-I{INCLUDE_FOLDER}")
     if unit.direct:  # host code lies in the same files; what no kernel calls is left out
         direct, host = (f"-I{source_root() / folder}" for folder in ("include_direct", "include_host"))
         include = (direct, host, *include, "-I.", "-ffunction-sections", "-fdata-sections")

@@ -6,7 +6,7 @@ ahead, and stop where the first file ends (:mod:`npukb_twin.launch.forkserver`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from npukb_twin.compile.toolchain import Toolchain
@@ -27,10 +27,9 @@ def write_unit(work: Path, name: str, text: str) -> None:
     write_files({unit_file(name): _first(name), f"{name}{_BODY}": text}, work)
 
 
-def unit_stop(name: str, *folders: str) -> Stop:
-    """Where the compilation of a unit into ``NAME.o`` parts from that of every other of its name. ``folders`` are those
-    of the candidate that headers are looked for in.
-    """
+def unit_stop(name: str, command: Sequence[str]) -> Stop:
+    """Where ``command``, which compiles a unit into ``NAME.o``, parts from what it does with all others of its name."""
+    folders = tuple(word[2:] for word in command if word.startswith("-I") and not Path(word[2:]).is_absolute())
     return Stop(f"./{name}{_BODY}", f"{name}.o", ((unit_file(name), _first(name)),), folders, large=True)
 
 

@@ -28,7 +28,9 @@ from npukernelbench.judge.scratch import Scratch
 __all__ = ["Copy", "ForkServers", "ServerLostError", "Stop"]
 
 _ANSWER_BYTES = 1024
+_ENDED = re.compile(r"ended (-?\d+)\n")
 _MOST_SERVERS = 8
+_MOST_REMEMBERED = 256
 _END_S = 5.0
 #: What has to be free where programs get memory of their own for their code, some hundred megabytes.
 _ROOM_BYTES = 2 << 30
@@ -102,11 +104,10 @@ class Copy:
             said = self._answer.recv(_ANSWER_BYTES).decode("utf-8", errors="replace")
             if not said:
                 raise ServerLostError
-            # a copy that ran is told by its code and two CPU times; anything else says which measure failed
-            code, *times = said.split()
-            if len(times) != 2 or not code.lstrip("-").isdecimal():
+            # anything else says which measure failed
+            if (ended := _ENDED.fullmatch(said)) is None:
                 raise ExecutorError(f"the sandbox cannot be set up: {said.strip()}")
-            self._returncode = int(code)
+            self._returncode = int(ended[1])
         return self._returncode
 
 
@@ -201,14 +202,14 @@ def _has_room() -> bool:
 
 
 class ForkServers:
-    """The servers of one sandbox: started at the second call, a few at a time, the least used one ends first. A process
-    that makes a single call does not pay for a server.
+    """The servers of one sandbox: started at the second call, a few at a time, the longest unused one ends first. A
+    process that makes a single call does not pay for a server.
     """
 
     def __init__(self) -> None:
         self._servers: OrderedDict[tuple[object, ...], _Server] = OrderedDict()
-        self._called: set[tuple[object, ...]] = set()
-        self._useless: set[tuple[object, ...]] = set()
+        # Whether a program that was called may have a server. Candidates name folders of headers: commands have no end.
+        self._called: OrderedDict[tuple[object, ...], bool] = OrderedDict()
         self._owner = os.getpid()
         self._lock = Lock()
 
@@ -226,8 +227,8 @@ class ForkServers:
         key = (tuple(words), stop)
         with self._lock:
             self._leave_inherited()
-            if key in self._useless or key not in self._called:
-                self._called.add(key)
+            if not self._called.get(key):
+                self._remember(key, key not in self._called)
                 return None
             # taken out and put back at the end: the order of the keys is the order of use
             server = self._servers.pop(key, None)
@@ -243,9 +244,13 @@ class ForkServers:
             return copy
 
     def lost(self, words: Sequence[str], stop: Stop) -> None:
-        """Say that the server of these words ended before its copy did: it is not asked again."""
+        """Say that the server of these words ended before its copy did: it is not asked again, unless it was ended here
+        to make room for another.
+        """
+        key = (tuple(words), stop)
         with self._lock:
-            self._drop((tuple(words), stop))
+            if key in self._servers:
+                self._drop(key)
 
     def close(self) -> None:
         """End all servers and their copies."""
@@ -255,9 +260,14 @@ class ForkServers:
                 self._servers.popitem()[1].close()
 
     def _drop(self, key: tuple[object, ...]) -> None:
-        self._useless.add(key)
+        self._remember(key, False)
         if (server := self._servers.pop(key, None)) is not None:
             server.close()
+
+    def _remember(self, key: tuple[object, ...], may_have_one: bool) -> None:
+        self._called[key] = may_have_one
+        if len(self._called) > _MOST_REMEMBERED:
+            self._called.popitem(last=False)
 
     def _leave_inherited(self) -> None:
         if self._owner != os.getpid():

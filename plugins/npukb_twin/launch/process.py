@@ -183,7 +183,7 @@ def _collect(
             left = deadline - time.monotonic()
             if left <= 0:
                 return texts, True
-            # a descendant can hold the pipes open when the child has ended: the child is asked for now and then
+            # a descendant can hold the pipes open when the child has ended, so the child is looked at twice a second
             for key, _ in selector.select(min(left, 0.5)):
                 chunk = os.read(key.fd, 65536)
                 if chunk:

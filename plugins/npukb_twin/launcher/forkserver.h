@@ -10,7 +10,7 @@
 //
 // A request is one message on the socket `--serve FD`: words for measures (measures.h), each ended by a zero byte, the
 // first the folder to work in; and two descriptors, a socket for the answer and what standard output and error become.
-// The answer is "RETURNCODE USER_US SYSTEM_US\n", or why the copy could not be confined. Whoever closes his end of it
+// The answer is "ended RETURNCODE\n", or why the copy could not be confined. Whoever closes his end of it
 // kills the copy. The server ends when nobody holds the other end of its own socket.
 #pragma once
 #include "launcher/measures.h"

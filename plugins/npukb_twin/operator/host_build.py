@@ -250,13 +250,11 @@ def build_image(
     )
     call_compiler = partial(run, work=work, environment=environment, limits=limits, sandbox=sandbox)
 
-    folders = [word[2:] for word in command if word.startswith("-I") and not Path(word[2:]).is_absolute()]
-
     def compile_unit(name: str, index: int) -> Finished:
         unit = f"host{index}"
         write_unit(work, unit, f'#include "{name}"\n')
         own = (*to_its_place(toolchain), "-MD", "-MF", f"{unit}.d", "-c", unit_file(unit), "-o", f"{unit}.o")
-        return call_compiler((*command, *own), stop=unit_stop(unit, *folders))
+        return call_compiler((*command, *own), stop=unit_stop(unit, command))
 
     extra = (*_ld_flags(toolchain, runtime), *linked)
     waiting, made, said = list(units), 0, tuple[Diagnostic, ...]()
