@@ -218,6 +218,29 @@ def test_a_server_that_dies_with_its_copy(sandbox: Sandbox, program: Path, tmp_p
         assert waits.result().timed_out  # begun again, by itself
 
 
+def test_a_server_that_made_room_comes_back(
+    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a copy of it still ran: that one is begun again, and the server was not at fault."""
+    monkeypatch.setattr(forkserver, "_MOST_SERVERS", 1)
+    how = another(sandbox, program, tmp_path)
+    (tmp_path / "made").unlink()
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5))
+        while not (tmp_path / "made").exists():
+            time.sleep(0.01)
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other/input").write_text("x", encoding="ascii")
+        for _ in range(2):
+            words = (str(program), "another")
+            run(words, work=tmp_path / "other", environment={}, limits=LIMITS, sandbox=how, stop=STOP)
+        assert waits.result().timed_out
+    assert copy(program, "x", tmp_path, how).returncode == 7
+    [server] = running(how)
+    assert "another" not in server.args
+    how.close()
+
+
 def test_what_cannot_be_copied_is_started(sandbox: Sandbox, tmp_path: Path) -> None:
     """A program that needs shared libraries, and one that never stops."""
     for words, output in (((sys.executable, "--version"), "Python"), (("/bin/echo", "said"), "said")):
