@@ -115,10 +115,13 @@ def sources_digest(*folders: Path) -> str:
     """SHA-256 of every file below ``folders``, by name and content; for :meth:`GoldenMaker.version`."""
     digest = hashlib.sha256()
     for folder in folders:
-        # Byte code differs from run to run.
-        for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        for base, below, names in os.walk(folder):
+            # Byte code differs from run to run.
+            below[:] = sorted(name for name in below if name != "__pycache__")
+            for name in sorted(names):
+                path = os.path.join(base, name)
+                digest.update(os.fsencode(path[len(str(folder)) :]))
+                digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
     return digest.hexdigest()
 
 

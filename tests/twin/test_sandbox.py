@@ -19,6 +19,7 @@ import pytest
 from npukb_twin.compile import driver
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch import sandbox
+from npukb_twin.launch.namespaces import shared_namespaces
 from npukb_twin.launch.process import Limits, run
 from npukb_twin.launch.sandbox import Measures, Mode, Sandbox, open_sandbox
 from npukernelbench.errors import ExecutorError
@@ -29,6 +30,7 @@ from tests.twin.running import Twin, kernel
 if TYPE_CHECKING:
     from npukb_twin.launch.process import Finished as Ended
 
+NAMESPACES = ("user", "net", "ipc", "uts")
 LIMITS = Limits(wall_s=20.0, memory_bytes=4 << 30, file_bytes=1 << 20)
 PYTHON = (Path(sys.base_prefix), Path(sys.prefix))
 
@@ -196,18 +198,33 @@ run(command, work=Path({str(tmp_path)!r}), environment={{}}, limits=limits, sand
     assert not _running(pid)
 
 
-MEASURES = ("namespaces", f"parent {os.getpid()}", "confine", "filter")
-
-
 def test_the_programs_that_run_strangers_code_are_told_all_measures(confined: Sandbox) -> None:
-    assert tuple(confined.directives()) == MEASURES
-    less = Sandbox(confined.launcher, Measures(seccomp=True))
-    assert tuple(less.directives()) == (MEASURES[1], MEASURES[3])
+    parent = f"parent {os.getpid()}"
+    namespaces = " ".join(["namespaces", *map(str, confined.inherited)])
+    assert tuple(confined.directives()) == (namespaces, parent, "confine", "filter")
+    assert tuple(Sandbox(confined.launcher, Measures(seccomp=True)).directives()) == (parent, "filter")
     assert not tuple(Sandbox().directives())
 
 
+def test_only_what_the_filter_keeps_apart_shares_namespaces(confined: Sandbox) -> None:
+    kinds = [os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in confined.inherited]
+    assert [kind.partition(":")[0] for kind in kinds] == list(NAMESPACES)
+    assert all(kind != os.readlink(f"/proc/self/ns/{name}") for kind, name in zip(kinds, NAMESPACES, strict=True))
+    assert confined.reaching(run=PYTHON).inherited == confined.inherited  # made once
+    unfiltered = Sandbox(confined.launcher, Measures(landlock=1, namespaces=True))
+    assert unfiltered.inherited == ()
+    assert "namespaces" in tuple(unfiltered.directives())
+
+
+def test_namespaces_that_cannot_be_had_are_not_shared(tmp_path: Path) -> None:
+    refused = tmp_path / "launcher"
+    refused.write_text("#!/bin/sh\nexit 1\n")
+    refused.chmod(0o755)
+    assert shared_namespaces(refused) == ()
+
+
 def test_a_kernel_runs_under_all_measures(twin: Twin, confined: Sandbox) -> None:
-    """The process that runs it has confined itself: no capability is left of those that new namespaces bring."""
+    """The process that runs it has confined itself: no capability is left of those that namespaces bring."""
     seen: dict[str, str] = {}
 
     def look() -> None:
@@ -217,7 +234,8 @@ def test_a_kernel_runs_under_all_measures(twin: Twin, confined: Sandbox) -> None
                 with suppress(OSError):
                     fields = dict(re.findall(r"^(\w+):\s*(.*)$", status.read_text(), re.MULTILINE))
                     if fields["Name"] == "npukb-twin-host" and fields["PPid"] == str(os.getpid()):
-                        seen.update(fields)
+                        kinds = {kind: os.readlink(status.with_name("ns") / kind) for kind in NAMESPACES}
+                        seen.update(fields, **kinds)
             time.sleep(0.01)
 
     looking = Thread(target=look)
@@ -226,6 +244,8 @@ def test_a_kernel_runs_under_all_measures(twin: Twin, confined: Sandbox) -> None
     looking.join()
     assert finished.outcome is Outcome.TIMEOUT
     assert (seen["Seccomp"], seen["NoNewPrivs"]) == ("2", "1")
+    joined = [os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in confined.inherited]
+    assert [seen[kind] for kind in NAMESPACES] == joined
     assert [int(seen[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")] == [0, 0, 0, 0]
 
 

@@ -11,6 +11,7 @@ import platform
 import re
 import shutil
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -21,10 +22,12 @@ from npukb_twin.compile.refused_names import prelude_text
 from npukb_twin.compile.toolchain import ARM, REFERENCE, Toolchain, counting
 from npukb_twin.launch.sandbox import LAUNCHER, Sandbox
 from npukernelbench.errors import ExecutorError
+from npukernelbench.tasks.making import sources_digest
 
 __all__ = [
     "SLS_FUNCTIONS",
     "Runtime",
+    "digest_below",
     "ensure",
     "locate",
     "object_name",
@@ -175,10 +178,17 @@ class Runtime:
     counting: Counting | None = None
 
 
+@cache
 def source_root() -> Path:
     """Folder of ``include/`` and ``runtime/`` as files on disk."""
     with as_file(files("npukb_twin")) as root:
         return root
+
+
+@cache
+def digest_below(*folders: str) -> str:
+    """Of every file in these folders of the twin. A process keeps to the sources that it began with."""
+    return sources_digest(*(source_root() / folder for folder in folders))
 
 
 def runtime_sources() -> list[Path]:
@@ -235,12 +245,6 @@ def _header(kind: int, what: str = "") -> str:
     return f"kernel_operator{what}.{kind}.pch"
 
 
-def _sources() -> list[Path]:
-    root = source_root()
-    folders = ("include", "runtime", "launcher")
-    return sorted(p for folder in folders for p in (root / folder).rglob("*") if p.is_file())
-
-
 def _key(toolchain: Toolchain) -> str:
     """What the build depends on: the programs, flags, and where headers lie, which precompiled ones remember."""
     digest = sha256(bytes(source_root()))
@@ -256,13 +260,13 @@ def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
     flags = (*toolchain.compile, *toolchain.link_host, *kernel_flags(toolchain), *_RUNTIME_FLAGS, *_INSTANCES_CLANG)
-    for part in (*toolchain.identity(flags), _cpu(), SLS_FUNCTIONS):
+    sources = digest_below("include", "runtime", "launcher")
+    for part in (*toolchain.identity(flags), _cpu(), SLS_FUNCTIONS, sources):
         digest.update(part.encode() + b"\0")
-    for path in _sources():
-        digest.update(bytes(path.relative_to(source_root())) + b"\0" + path.read_bytes())
     return digest.hexdigest()[:24]
 
 
+@cache
 def _cpu() -> str:
     """What ``-march=native`` depends on."""
     try:

@@ -4,7 +4,7 @@
 //
 // The request is text, one directive per line:
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · chip KEY VALUE · deterministic 0|1 · operator NAME
-//   namespaces · parent PID · confine · filter           (measures of process/sandbox.h that this machine has)
+//   namespaces [FD...] · parent PID · confine · filter           (measures of process/sandbox.h that this machine has)
 //   input|output none | input|output list COUNT | input|output|item DTYPE FORMAT RANK DIM… DATA_BYTES [PATH]
 //   attribute NAME COUNT TOKEN…           (text as hex after 'x'; rows of a table end in ';')
 //   memory ADDRESS                        (where a direct launch's own device memory begins)
@@ -423,7 +423,7 @@ void Read(const char* path) {
         else if (word == "limit" && line >> token >> number)
             Limit(token, number);
         else if (word == "namespaces") {
-            if (!twin::LeaveNamespaces()) throw BadRequest{"the host code's process cannot leave its namespaces"};
+            if (!twin::LeaveNamespaces(row.c_str() + word.size())) throw BadRequest{"the host code's process cannot leave its namespaces"};
         } else if (word == "parent" && line >> number) {
             if (!twin::DieWith(static_cast<int>(number))) _exit(125);
         } else if (word == "confine")

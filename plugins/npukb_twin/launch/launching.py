@@ -126,6 +126,7 @@ class Launcher:
             environment=clean_environment(work),
             limits=limits,
             report=(read, write),
+            inherited=self.sandbox.inherited,
         )
         return done, token
 

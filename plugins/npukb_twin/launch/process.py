@@ -66,12 +66,14 @@ def run(
     environment: Mapping[str, str],
     limits: Limits,
     report: tuple[int, int] | None = None,
+    inherited: Sequence[int] = (),
     sandbox: Sandbox = _NOT_CONFINED,
     stop: Stop | None = None,
 ) -> Finished:
     """Run ``command`` in ``work`` and wait for it. The whole process group is killed at the deadline and at the end.
 
-    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here. With ``stop``, the
+    ``report`` is a (read, write) pipe: the write end is inherited by the child and closed here; ``inherited`` are
+    descriptors that it has, too. With ``stop``, the
     program may be a copy of one that was started before, where the sandbox has such. ExecutorError when the sandbox
     cannot be set up.
     """
@@ -90,7 +92,7 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=output[1],
             stderr=output[1],
-            pass_fds=given[1:] if sandbox.launcher else given[2:],
+            pass_fds=(*(given[1:] if sandbox.launcher else given[2:]), *inherited),
             start_new_session=True,
         )
     except OSError:

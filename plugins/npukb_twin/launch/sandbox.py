@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from npukb_twin.launch.forkserver import Copy, ForkServers, Stop
+from npukb_twin.launch.namespaces import shared_namespaces
 from npukernelbench.errors import ExecutorError
 
 __all__ = ["LAUNCHER", "Measures", "Mode", "Sandbox", "open_sandbox", "probe"]
@@ -134,10 +135,19 @@ class Sandbox:
         """These measures as lines for a program of ours (``runtime/process/main.cpp``, ``host/main.cpp``)."""
         if self.launcher is None:
             return
-        yield from ["namespaces"] if self.measures.namespaces else []
+        if self.measures.namespaces:
+            yield " ".join(["namespaces", *map(str, self.inherited)])
         yield f"parent {os.getpid()}"
         yield from ["confine"] if self.measures.landlock else []
         yield from ["filter"] if self.measures.seccomp else []
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """Descriptors that the directives name: a program that they are for must inherit them."""
+        # where no filter keeps launches apart, each has namespaces of its own
+        if self.launcher is None or not (self.measures.namespaces and self.measures.seccomp):
+            return ()
+        return shared_namespaces(self.launcher)
 
     def _paths(self, program: Path) -> Iterator[str]:
         for path in (*_SYSTEM_RUN, program, *self.runnable):

@@ -2,6 +2,7 @@
 //
 //   npukb-sandbox MEASURE... -- PROGRAM ARGUMENT...
 //   npukb-sandbox --probe
+//   npukb-sandbox --hold
 //
 // Measures, in any order; what is not asked for is left alone, and what is asked for and refused ends the launch:
 //   --status FD         where to say why the program was not started; closed when it starts
@@ -12,7 +13,8 @@
 //   --filter            no system calls that reach beyond the process
 //   --children          the filter lets the program start others
 //   --serve FD --stop PATH --made PATH [--large]   as a fork server, see forkserver.h
-// The probe prints what this machine allows: `landlock N`, `filter 0|1`, `namespaces 0|1`.
+// The probe prints what this machine allows: `landlock N`, `filter 0|1`, `namespaces 0|1`. `--hold` makes namespaces,
+// prints a line when it is in them, and stays until its input ends: others join them meanwhile.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,14 +42,21 @@ int Probe() {
     });
     printf("landlock %d\n", files ? twin::LandlockVersion() : 0);
     printf("filter %d\n", Possible([] { return twin::FilterCalls(twin::Children::Forbidden); }));
-    printf("namespaces %d\n", Possible(twin::LeaveNamespaces));
+    printf("namespaces %d\n", Possible([] { return twin::LeaveNamespaces(); }));
     return 0;
+}
+
+int Hold() {
+    if (!twin::LeaveNamespaces()) return 1;
+    char input;
+    return write(STDOUT_FILENO, "\n", 1) == 1 && read(STDIN_FILENO, &input, 1) == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc == 2 && strcmp(argv[1], "--probe") == 0) return Probe();
+    if (argc == 2 && strcmp(argv[1], "--hold") == 0) return Hold();
     static launcher::Measures measures;
     char** program = launcher::Read(argv + 1, measures);
     if (*program == nullptr) {

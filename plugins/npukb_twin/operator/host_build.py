@@ -11,8 +11,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from npukb_twin.compile.build import PRECOMPILED, refuse_stale, source_root
-from npukb_twin.compile.cached import build_launcher, call, call_all, launcher_sources, make
+from npukb_twin.compile.build import PRECOMPILED, digest_below, refuse_stale, source_root
+from npukb_twin.compile.cached import build_launcher, call, call_all, make
 from npukb_twin.compile.cxxlib import ensure_library, locate_library
 from npukb_twin.compile.dialect import launches
 from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
@@ -45,6 +45,8 @@ _HOST_FLAGS_CLANG = (
     "-ferror-limit=20",
 )
 _HOST_FLAGS_GCC = ("-g1", "-w", "-fdiagnostics-color=never", "-fmax-errors=20")
+#: What its programs and its precompiled header are made of.
+_SOURCES = ("include_host", "host", "include/twin", "include_direct/twin_direct", "runtime/process", "launcher")
 _PROGRAM, _HEADER = "npukb-twin-tiling", "host.h.pch"
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 256 << 20
@@ -118,16 +120,9 @@ def _programs_key(toolchain: Toolchain) -> str:
     """What the programs depend on. They do not remember where their sources lie: two checkouts share them."""
     digest = sha256()
     flags = (*_LIBRARY_FLAGS, *host_flags(toolchain), *_ahead(toolchain))
-    for part in toolchain.identity((*toolchain.compile, *toolchain.link_host, *flags, _DSO)):
+    sources = digest_below(*_SOURCES)
+    for part in (*toolchain.identity((*toolchain.compile, *toolchain.link_host, *flags, _DSO)), sources):
         digest.update(part.encode() + b"\0")
-    root = source_root()
-    folders = (root / "include_host", root / "host", root / "include/twin")
-    direct = [root / "include_direct/twin_direct" / name for name in ("record.h", "call.h")]
-    own = [p for folder in folders for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".def"}]
-    for path in sorted((*own, *direct)):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    for path in (*sorted((root / "runtime/process").glob("sandbox.*")), *launcher_sources(root)):
-        digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 
 

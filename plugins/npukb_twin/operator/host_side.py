@@ -147,7 +147,14 @@ def _ask(
         request = work / "request"
         request.write_text("\n".join(script) + "\n", encoding="utf-8")
         command = (str(runtime.runner), str(request))
-        done = run(command, work=work, environment=clean_environment(work), limits=own, report=(read, write))
+        done = run(
+            command,
+            work=work,
+            environment=clean_environment(work),
+            limits=own,
+            report=(read, write),
+            inherited=runtime.sandbox.inherited,
+        )
     return _judge(done, token, image, limits)
 
 

@@ -6,7 +6,7 @@
 // The launch file is text, one directive per line (values that are paths go to the end of the line):
 //
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · verify · machine KEY VALUE
-//   namespaces · parent PID · confine · filter     (measures of process/sandbox.h that this machine has)
+//   namespaces [FD...] · parent PID · confine · filter     (measures of process/sandbox.h that this machine has)
 //   lacks NAME DST SRC MODES MESSAGE     (of the tables; see check/chip.h)
 //   blocks N · cores N · threads N · seed N · order last_first
 //   tiling_key N · system_workspace BYTES · core_flags yes|no|undeclared · allocation exact|pooled
@@ -454,8 +454,8 @@ int Main(const char* path) {
         if (count == kMaxArguments) Fail("infra_error", "more than %d arguments", kMaxArguments);
         if (sscanf(line, "report %llu %63s", &value, key) == 2)
             SetReportDescriptor(static_cast<int>(value), key);
-        else if (strcmp(line, "namespaces") == 0) {
-            if (!LeaveNamespaces()) Fail("infra_error", "the kernel's process cannot leave its namespaces");
+        else if (strncmp(line, "namespaces", 10) == 0) {
+            if (!LeaveNamespaces(line + 10)) Fail("infra_error", "the kernel's process cannot leave its namespaces");
         } else if (sscanf(line, "parent %llu", &value) == 1) {
             if (!DieWith(static_cast<int>(value))) _exit(125);
         } else if (strcmp(line, "confine") == 0)

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -304,9 +305,16 @@ bool ForbidProcesses() {
     return filter.Install();
 }
 
-bool LeaveNamespaces() {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0) return false;
-    // Whoever makes a namespace for users has all capabilities in it until he starts another program.
+bool LeaveNamespaces(const char* descriptors) {
+    bool joins = false;
+    for (char* rest = nullptr;; descriptors = rest, joins = true) {
+        const auto descriptor = static_cast<int>(strtol(descriptors, &rest, 10));
+        if (rest == descriptors) break;
+        if (setns(descriptor, 0) != 0) return false;
+        close(descriptor);
+    }
+    if (!joins && unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0) return false;
+    // A process that has come into a namespace for users has all capabilities in it until it starts another program.
     __user_cap_header_struct self{_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
     return syscall(__NR_capset, &self, none) == 0;

@@ -36,8 +36,9 @@ bool FilterCalls(Children children);
 // A kernel that tries cannot outlive its launch. False where the operating system has no such filter.
 bool ForbidProcesses();
 
-// From now on this process has no capability, network or shared memory of its caller's. False when refused.
-bool LeaveNamespaces();
+// From now on this process has no capability, network or shared memory of its caller's. False when refused. The text
+// lists descriptors of namespaces to join, those for users first; where it lists none, this process makes its own.
+bool LeaveNamespaces(const char* descriptors = "");
 
 // From now on this process dies with the one that started it, which has this number. False when it has gone already.
 bool DieWith(int parent);
