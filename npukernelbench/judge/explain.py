@@ -48,6 +48,7 @@ def explain(
         lines += ["largest error:", _line(name, _element(seen, worst))]
     lines += [f"pattern: {finding.sentence}" for finding in findings]
     details = {
+        # `wrote_nothing` of rewards reads it: such a kernel only has the form of one.
         "untouched": bool(value and value.pattern is Pattern.NEVER_WRITTEN and value.everywhere),
         "output": name,
         "wrong": int(seen.places.size),

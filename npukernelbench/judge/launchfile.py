@@ -17,6 +17,7 @@ from npukernelbench.nouns import LAUNCH_FILE, Diagnostic, DType, Severity, Task,
 __all__ = ["TYPE_NUMBERS", "WORKSPACE_BYTES", "LaunchFile", "answer", "known_words", "read_launch_file", "wrong"]
 
 #: The numbers of PyTorch's element types.
+# Fixed by PyTorch (`c10::ScalarType`). The gaps are types that tasks do not have, such as quantised ones.
 TYPE_NUMBERS = {
     DType.UINT8: 0,
     DType.INT8: 1,
@@ -36,6 +37,7 @@ TYPE_NUMBERS = {
 }
 #: What ``workspace`` has at least.
 WORKSPACE_BYTES = 16 << 20
+# `\Z`, since `$` also matches in front of a line break at the end.
 _QUESTION = re.compile(r"(?P<name>\w+)\.(?:(?P<what>size|bytes|rank|itemsize|dtype)|shape\[(?P<axis>-?\d+)\])\Z")
 _PLAIN = ("stream", "blocks", "workspace", "null")
 

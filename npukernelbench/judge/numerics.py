@@ -182,6 +182,7 @@ def _accumulate(
             stats.outside[i] += int(np.count_nonzero(error > allowance.limit(scale, step)))
     # In place, so that the piece stays in the cache; `error` goes last, since both quotients are made of it.
     np.divide(error, step, out=step)
+    # Only now: the allowances above are of the unchanged scale.
     scale += form.small
     np.divide(error, scale, out=error)
     stats.max_abs = _largest(stats.max_abs, worst)
@@ -199,6 +200,7 @@ def _step(scale: NDArray[np.float64], form: FloatFormat) -> NDArray[np.float64]:
     """Distance between neighbouring numbers of the format at ``scale``: its power of two, times 2^-digits."""
     import numpy as np
 
+    # Without sign and mantissa a double is the power of two at or below it.
     power = (scale.view(np.int64) & _EXPONENT_BITS).view(np.float64)
     # Below the smallest normal number the distance stays the same.
     np.maximum(power, form.tiny, out=power)

@@ -73,6 +73,7 @@ def _products(entry: _Products, case: Case) -> float:
 
 def _width(dtype: DType) -> float:
     """How long a product takes, in those of 16-bit numbers."""
+    # The cube multiplies int8 twice as fast as float16, and hf32 half as fast.
     return {1: 0.5, 2: 1.0}.get(dtype.numpy().itemsize, 2.0)
 
 

@@ -94,6 +94,7 @@ def explain_origin(
     request = CompileRequest(
         task, case if track is Track.STATIC else None, track, candidate, settings.compile_timeout_s, tuple(cases)
     )
+    # Compiled anew: the judge released its artifact with the verdict.
     with ExitStack() as held:
         artifact = held.enter_context(compiled(executor, request, settings.infra_retries)).artifact
         if artifact is None:

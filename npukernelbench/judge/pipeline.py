@@ -155,6 +155,7 @@ class Judge:
         settings = self._settings if seed is None else replace(self._settings, seed=seed)
         if isinstance(self._executor, Judging):
             assignment = Assignment(settings, task, cases, track, candidate)
+            # With metrics and sandbox already: a judge elsewhere has made this verdict.
             verdict = self._assigned(self._executor, assignment, on_stage or _ignore)
         else:
             checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
@@ -185,6 +186,7 @@ class Judge:
 
     def _assigned(self, executor: Judging, assignment: Assignment, on_stage: Callable[[Stage], None]) -> Verdict:
         """Boundary: what the executor's own judges say, or the fault that kept them from it."""
+        # A judge elsewhere does not say where it is, so that one stage stands for all.
         on_stage(Stage.COMPILE)
         seen = attempt("judging elsewhere", lambda: executor.judge(assignment), self._settings.infra_retries)
         if isinstance(seen, Verdict):

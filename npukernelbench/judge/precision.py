@@ -47,6 +47,7 @@ def downgrade(actual: Array, expected: Array, dtype: DType) -> str:
     got, want = got[usual], want[usual]
     if got.size < _LEAST:
         return ""
+    # bfloat16 first: a value whose 16 low bits are zero fits float16 by this test as well.
     for narrow in _NARROW:
         if _share(got, narrow) >= _NEARLY_ALL and _share(want.astype(np.float32), narrow) < _HALF_OF_THEM:
             return f"nearly all values fit {narrow.name} exactly, those of the reference do not"

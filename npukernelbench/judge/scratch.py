@@ -43,6 +43,7 @@ class Scratch:
         lock, descriptor = _locked(place, name)
         self.path = lock.with_suffix("")
         self.path.mkdir(mode=0o700)
+        # The owner's process id goes along, since a fork inherits this finalizer.
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, descriptor, os.getpid())
 
     def close(self) -> None:

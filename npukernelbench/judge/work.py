@@ -72,6 +72,7 @@ def little_work(task: Task, case: Case, profile: Profile | None) -> Diagnostic |
         return None
     least = least_operations(task, case, partial=depends_on_part(task))
     done = profile.counters[VECTOR_RESULTS]
+    # Vector cores may multiply matrices, too.
     products = profile.counters.get(CUBE_PRODUCTS, 0.0) + done / _PRODUCT_BYTES
     for what, unit, wanted, possible in (
         ("vector units", "bytes of results", least.vector_bytes, done),

@@ -113,6 +113,7 @@ class Ahead:
             full = len(self._fresh) >= _BATCH
             if self._fresh and self._timer is None and not full:
                 self._timer = threading.Timer(_LINGER_S, self._send)
+                # Python waits for other threads when it ends.
                 self._timer.daemon = True
                 self._timer.start()
         # Outside the lock, which `_send` takes itself.
@@ -161,12 +162,14 @@ class Ahead:
 
     def _promised(self, answer: Answer) -> Future[Reward]:
         # The text itself, of thousands of answers, would be much to keep.
+        # A model's text may hold lone surrogates, which plain UTF-8 refuses.
         key = sha256(repr(answer).encode(errors="surrogatepass")).digest()
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Future()
             self._fresh.append(_Fresh(answer, key, known))
             while len(self._known) > _KEPT:
+                # Also one that is not judged yet: whoever waits for it holds its future.
                 self._known.popitem(last=False)
         else:
             self._known.move_to_end(key)

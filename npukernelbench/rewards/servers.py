@@ -96,7 +96,9 @@ class Server:
         if self._failed:
             self._check()
         try:
+            # The one that was used last: a server closes those that are idle for longest.
             reply = self._post(self._idle.pop(), path, body)
+        # IndexError: none is kept. A request that arrived twice does no harm, as the server remembers verdicts.
         except (IndexError, ConnectionError, HTTPException):
             reply = self._post(self._open(_TRANSFER_S), path, body)
         self._failed, self._aside_until = False, 0.0
@@ -109,6 +111,7 @@ class Server:
 
     def _open(self, timeout_s: float) -> HTTPConnection:
         host, port = self._place
+        # The timeout holds for each read and write; `_await` waits without one.
         made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=timeout_s)
         return made
 
