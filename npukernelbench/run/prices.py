@@ -83,6 +83,7 @@ def read_prices(path: Path) -> dict[str, Price]:
 
 def _dated(table: Mapping[str, Price], name: str) -> Price | None:
     """The entry that ``name`` is a dated version of."""
+    # The longest first: a known name may itself end in a date.
     for known in sorted(table, key=len, reverse=True):
         rest = name.removeprefix(known)
         # Only digits that can be a date (0613, 240806, 20240806): another number names another model.

@@ -236,6 +236,7 @@ class Schedule:
 
     def _request(self, here: Position) -> GenerationRequest:
         key, problem = here.key, self._problems[here.key.conversation]
+        # The first turn's seed is that of runs without turns: their answers are the same ones.
         turn = ("turn", key.turn) if key.turn else ()
         seed = derive(self._plan.seed, "sample", key.task, key.case, key.track, key.index, *turn)
         return GenerationRequest(key, problem.task, problem.case, here.prompt, self._plan.params, seed)
@@ -272,6 +273,7 @@ class Schedule:
             return
         remedy = "run the same command again" if fault.retryable else ""
         note = Diagnostic(Severity.ERROR, "generation_fault", fault.message, remedy=remedy)
+        # SKIPPED leaves what the turns before have reached; INFRA_ERROR is asked again by the next session.
         outcome = Outcome.SKIPPED if key.turn and not fault.retryable else Outcome.INFRA_ERROR
         verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, outcome, (note,))
         sample = Sample(key, prompt, None, None, verdict)
