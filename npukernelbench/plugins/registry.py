@@ -75,6 +75,7 @@ class Registration:
         """Boundary: what a plugin's class constructs. PluginError naming plugin and cause when that raises."""
         try:
             return make(*arguments)
+        # Our own errors explain themselves, and not every one is a fault of the plugin.
         except NpukbError:
             raise
         except (Exception, SystemExit) as error:
@@ -198,6 +199,7 @@ class Registry(Mapping[str, Registration]):
         self._rebuild()
 
     def _rebuild(self) -> None:
+        # The last one of a name counts: a plugin hides a built-in, and uncovers it when it goes.
         self._by_name = {canonical(name): r for r in self._registrations for name in r.names}
 
 

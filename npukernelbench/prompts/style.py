@@ -199,6 +199,7 @@ def _limits(task: Task, case: Case | None) -> list[tuple[str, ToleranceLimits]]:
     """The stated tolerance of every type that the outputs of ``case`` (or of any case) have."""
     outputs = [value for item in ((case,) if case else task.cases) for value in item.outputs.values()]
     dtypes = {t.dtype for value in outputs for t in (value if isinstance(value, tuple) else (value,))}
+    # The case's own go before the task's, as in the judge.
     known = {**task.tolerance.limits, **(case.limits if case else {})}
     return [(dtype.value, limits) for dtype, limits in known.items() if dtype in dtypes]
 
