@@ -164,8 +164,8 @@ class Config:
             "Seed of sampling and inputs; unless given, a run draws its inputs from a secret of its own.",
         )
     )
+    # Not in `repr`, which ends up in logs.
     hidden_seed: str | None = field(
-        # Not in `repr`, which ends up in logs.
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")
     )
     jobs: int = field(

@@ -100,6 +100,7 @@ def checkpoint_print(folder: Path) -> str:
             field="model_args.model",
             remedy="name the folder that save_pretrained wrote, with config.json, weights and tokenizer",
         )
+    # Sorted, as a folder lists its files in any order.
     return _print(sorted(path for path in folder.rglob("*") if path.is_file()), folder)
 
 

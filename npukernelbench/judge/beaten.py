@@ -107,6 +107,7 @@ class Faults:
             "seed": settings.seed,
             "executor": self.executor,
             "executor_args": to_json(dict(self.executor_args or {})),
+            # The command that judges again may be run in another folder.
             "include_path": [str(path.absolute()) for path in self.include_path],
         }
         kept = self.folder is not None and self._kept(self.folder, name, about, candidate)

@@ -223,6 +223,7 @@ def _nearest(actual: Array, expected: Array, limits: ToleranceLimits) -> CheckRe
     # Negated, so that NaN is wrong: it is not greater than anything either.
     wrong = ~(np.abs(got - want) <= 0.5 + slack)
     count = int(np.count_nonzero(wrong))
+    # Metrics are finite, whatever the reference holds.
     error = np.nan_to_num(np.abs(got - np.rint(want)))
     relative = error / np.maximum(np.nan_to_num(scale), 1.0)
     passed = float(count == 0)

@@ -177,6 +177,7 @@ def _merge(results: list[tuple[int, CheckResult]]) -> dict[str, float]:
     for name in names:
         having = [(size, result.metrics[name]) for size, result in results if name in result.metrics]
         values = [value for _, value in having]
+        # 0 where all outputs are empty: then nothing can be weighed.
         total = sum(size for size, _ in having)
         if name in _SMALLEST:
             merged[name] = min(values)

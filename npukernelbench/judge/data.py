@@ -69,6 +69,7 @@ class CaseData:
             return known.result()
         try:
             value = make()
+        # An interruption, too: nobody else would ever complete the future that others wait for.
         except BaseException as error:
             with self._lock:
                 self._entries.pop(key, None)

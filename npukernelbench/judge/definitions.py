@@ -27,7 +27,9 @@ _TENSORS = re.compile(r"\b(?:DeQue|AllocTensor|LocalTensor|GlobalTensor|InitBuff
 _TYPES = re.compile(r"#define\s+\w+\s+(?:half|float|bfloat16_t|u?int\d+_t)\s*$")
 #: Members that get their value elsewhere.
 _CLEARED = re.compile(r"(?:=\s*0[uUlL]*|\{\s*0?\s*\})\s*;\s*$")
+# They look like the head of a function: a word, brackets, a brace.
 _HEADERS = frozenset({"if", "for", "while", "switch"})
+# Neither `;` nor braces among the parameters, so that a call is no match.
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(([^;{}]*)\)\s*(?:const\s*)?\{")
 _STATEMENT_LINES = 6
 _MOST = 12

@@ -43,6 +43,7 @@ _FILE_NAME = re.compile(r'"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>')
 
 def has_source(candidate: Candidate) -> bool:
     """Whether any file holds more than white space."""
+    # `strip` alone takes neither a byte order mark nor NUL for white space.
     return any(text.strip("\ufeff \t\r\n\v\f\0") for text in candidate.files.values())
 
 
@@ -104,6 +105,7 @@ def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
                 result.append(_error("forbidden_include", problem, remedy, name, line))
+            # A source of a mebibyte has room for a hundred thousand of them.
             if len(result) >= _MAX_REPORTED:
                 return result
     return result

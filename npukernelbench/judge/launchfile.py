@@ -59,6 +59,7 @@ def read_launch_file(text: str, task: Task) -> LaunchFile | Diagnostic:
         # The text is the candidate's: another loader would construct what its tags name.
         asked = LaunchFile.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
+        # An error about a character that YAML does not allow has no mark.
         mark = getattr(error, "problem_mark", None)
         return wrong(f"{LAUNCH_FILE} is not YAML: {error}"[:300], "", LAUNCH_FILE, mark.line + 1 if mark else 0)
     except ValidationError as error:

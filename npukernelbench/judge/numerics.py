@@ -42,6 +42,7 @@ class FloatFormat(NamedTuple):
 _SINGLE = FloatFormat(23, 2.0**-126, 1e-7, 2.0**-13)
 _DOUBLE = FloatFormat(52, 2.0**-1022, 1e-15, 2.0**-40)
 
+# docs/metrics.md says where thresholds and `small` come from.
 FLOATS: dict[DType, FloatFormat] = {
     DType.FLOAT16: FloatFormat(10, 2.0**-14, 2.0**-14, 2.0**-10),
     DType.BFLOAT16: FloatFormat(7, 2.0**-126, 1e-7, 2.0**-7),

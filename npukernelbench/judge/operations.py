@@ -63,6 +63,7 @@ def _products(entry: _Products, case: Case) -> float:
         if not isinstance(tensor, TensorCase):
             raise ValueError(f"operations.yaml: input {name!r} is no single tensor")
         sizes |= dict(zip(letters.split(), tensor.tensor.shape, strict=True))
+        # `operations.yaml` names the input first whose element type the products have.
         if position == 0:
             width = _width(tensor.tensor.dtype)
     total = float(entry.times)

@@ -97,6 +97,7 @@ class Judge:
         """``faults`` keeps what shows that the time model is wrong; without it that is only said."""
         self._executor = executor
         self._checkers = checkers
+        # Loaded now, so that a broken guard is told before the first candidate; sorted, so that notes have one order.
         self._guards = tuple((name, _function(guards, name)) for name in sorted(guards))
         self._metrics = load_metrics(metrics)
         self._settings = settings
@@ -336,6 +337,7 @@ class Judge:
         # With its start, judging the start would ask for its own time again, without end.
         plain = replace(task, start=())
         verdict, _ = self._starts.verdict(
+            # With the salt, as hidden cases of other secrets have the same ids.
             (task.name, case.id, case.salt, track),
             lambda: self.judge(plain, (case,), track, candidate_of(start_files(task, case, track)), seed=sitting.seed),
         )

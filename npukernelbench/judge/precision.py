@@ -20,6 +20,7 @@ __all__ = ["downgrade"]
 
 _SAMPLE = 4096
 _LEAST = 64
+# A right reference may hold such numbers as well: integers, powers of two, zeros.
 _NEARLY_ALL, _HALF_OF_THEM = 0.99, 0.5
 
 

@@ -160,6 +160,7 @@ def _working_in(folder: Path) -> Iterator[int]:
     """
     for entry in Path("/proc").glob("[0-9]*"):
         try:
+            # Processes end meanwhile, and those of other users cannot be looked into.
             where = (entry / "cwd").readlink()
             if folder in (where, *where.parents) and f"{folder}/".encode() in (entry / "environ").read_bytes():
                 yield int(entry.name)

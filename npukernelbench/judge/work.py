@@ -63,6 +63,7 @@ def _bits(array: Array) -> Array:
     import numpy as np
 
     flat = np.ascontiguousarray(array).reshape(-1)
+    # No unsigned type has 16 bytes: complex128 is compared as it is.
     return flat.view(f"u{flat.dtype.itemsize}") if flat.dtype.itemsize in (1, 2, 4, 8) else flat
 
 

@@ -432,6 +432,7 @@ def _message(error: BaseException) -> str:
 
 def _trace_before(hook_name: str, implementations: Sequence[pluggy.HookImpl], arguments: Mapping[str, object]) -> None:
     # Warning reaches the terminal at every verbosity, and a user who sets the variable wants to see it.
+    # pluggy calls the last one first.
     plugins = ", ".join(implementation.plugin_name for implementation in reversed(implementations))
     _log.warning("hook %s(%s) of %s", hook_name, ", ".join(arguments), plugins or "no plugin")
 

@@ -167,6 +167,7 @@ class Registry(Mapping[str, Registration]):
         if guess:
             # A near name is the likelier reason than a plugin that might have offered anything.
             suspects = [plugin for plugin in suspects if plugin.offered(self.kind, name)]
+        # `rules` is the one kind whose name is a plural.
         message = f"there {'are' if self.kind.endswith('s') else 'is'} no {self.kind} {name!r}"
         for plugin in suspects:
             message += f"; {plugin.origin} could have provided it but is quarantined: {plugin.error.splitlines()[0]}"

@@ -162,7 +162,6 @@ class Ahead:
 
     def _promised(self, answer: Answer) -> Future[Reward]:
         # The text itself, of thousands of answers, would be much to keep.
-        # A model's text may hold lone surrogates, which plain UTF-8 refuses.
         key = sha256(repr(answer).encode(errors="surrogatepass")).digest()
         known = self._known.get(key)
         if known is None:

@@ -78,7 +78,7 @@ def load_policy(which: str | RewardPolicy = DEFAULT_POLICY) -> RewardPolicy:
     """
     if isinstance(which, RewardPolicy):
         return which
-    # Without a suffix before the colon there is no file, or the colon is part of its path.
+    # `FILE:NAME` only where something like `.yaml` stands in front of the colon: paths may hold colons, too.
     file, _, name = which.rpartition(":") if ".y" in which.rpartition(":")[0] else (which, "", "")
     if not file.endswith((".yaml", ".yml")):
         return _named(policies(), which, "the built-in policies")
@@ -93,7 +93,7 @@ def load_policy(which: str | RewardPolicy = DEFAULT_POLICY) -> RewardPolicy:
 def policies(file: Path = _OURS) -> Mapping[str, RewardPolicy]:
     """Every policy of a file, by name. ConfigError when it cannot be read or is wrong."""
     try:
-        # A long training keeps its process: an edited file is read again, an unchanged one is not.
+        # Part of the key below, so that a process that stays reads a file again when it was edited.
         changed = file.stat().st_mtime_ns
     except OSError as error:
         raise ConfigError(

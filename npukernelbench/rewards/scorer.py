@@ -150,7 +150,7 @@ class Scorer:
         self._pool.shutdown()
         if self._on_close is not None:
             self._on_close()
-            # `close` may come twice: adapters leave it to `atexit`, whatever their caller does.
+            # `close` may come twice, for instance from a `with` block and from `atexit`.
             self._on_close = None
 
     def __enter__(self) -> Scorer:

@@ -111,7 +111,7 @@ class Server:
 
     def _open(self, timeout_s: float) -> HTTPConnection:
         host, port = self._place
-        # The timeout holds for each read and write; `_await` waits without one.
+        # This timeout is one of single reads and writes; `_await` waits longer, before the first read.
         made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=timeout_s)
         return made
 

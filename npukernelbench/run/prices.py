@@ -49,6 +49,7 @@ def find_price(backend: str, model_args: Mapping[str, object], own: Path | None 
     name = str(model_args.get("model") or backend).casefold()
     tables = [read_prices(path) for path in (own, OURS) if path is not None]
     for table in tables:
+        # The whole name first: a table may have a price of each provider.
         for spelling in (name, name.rpartition("/")[2]):
             price = table.get(spelling) or _dated(table, spelling)
             if price is not None:

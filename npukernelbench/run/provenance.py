@@ -43,6 +43,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "track": plan.track.value,
         "tasks": {
             selected.task.name: _task(selected)
+            # Sorted, as it does not matter in which order tasks were selected.
             for selected in sorted(plan.tasks, key=lambda selected: selected.task.name)
         },
         "parser": _folded(plan.parser),

@@ -168,6 +168,7 @@ class Schedule:
         asker.start()
         while self._asking or self._judging or self._backlog:
             while self._backlog and self._room.acquire(blocking=False):
+                # Stored answers take room as well, since `_judged` gives room back for each sample.
                 key = self._backlog.popleft()
                 self._submit(key, *self._stored[key])
             # With one question each nothing can follow, so the backend need not be kept open for more.
