@@ -163,7 +163,7 @@ def _info(info: str) -> tuple[str, str]:
     info = info[:_LABEL_LIMIT]
     match = _NAME.search(info)
     name = relative_name(match.group()) if match else ""
-    # A name in the language's place, as in ```` ```kernel.cpp ````: its suffix is the language.
+    # A file name in the place of the language: its suffix says the language.
     if match and match.start() == 0:
         return match.group().rpartition(".")[2].lower(), name
     language = _LANGUAGE.match(info)

@@ -295,6 +295,7 @@ class Plugins:
             if self._config is not None:
                 self._call(source.name, "npukb_configure", config=self._config)
         except BaseException:
+            # After an interruption, too: nobody would set aside what is entered by half.
             self._manager.unregister(name=source.name)
             raise
         self._install(plugin, source, offers)

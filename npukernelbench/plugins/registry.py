@@ -143,6 +143,7 @@ class Registry(Mapping[str, Registration]):
         return self._by_name[canonical(name)]
 
     def __iter__(self) -> Iterator[str]:
+        # By name, as an alias leads to the same registration again.
         return iter(sorted({registration.name for registration in self._by_name.values()}))
 
     def __len__(self) -> int:

@@ -245,6 +245,7 @@ def _hash(template: str, files: tuple[str, ...], messages: tuple[Message, ...]) 
     for name in files:
         digest.update(_file_digest(name))
     for message in messages:
+        # Each as a digest of its own, so that text cannot move from one message to the next unnoticed.
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode()).digest())
     return digest.hexdigest()
 

@@ -67,6 +67,7 @@ class Server:
         self._told, self._told_until = 0, 0.0
         self._idle: list[HTTPConnection] = []
         self._owner = os.getpid()
+        # Of the list and not of the server, which would stay alive through it.
         self._finalizer = weakref.finalize(self, _close_all, self._idle)
         self._failed = False
         self._aside_until = 0.0

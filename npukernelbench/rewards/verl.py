@@ -77,6 +77,7 @@ async def compute_score_async(
     answer, known = _asked(solution_str, ground_truth, on_fault, settings)
     ahead, start = shared_ahead(policy, judge, known), time.monotonic()
     for _ in range(max(attempts, 1)):
+        # A fault is forgotten by the time that it is told, so that asking again judges again.
         [reward] = await ahead.rewards_async([answer])
         if reward.value is not None:
             break

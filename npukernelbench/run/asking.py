@@ -46,6 +46,7 @@ class Asker:
         on_end: Callable[[BaseException | None], None],
     ) -> None:
         self._backend, self._room = backend, room
+        # `append` and `popleft` of a deque are safe between threads, so that `ask` needs no lock.
         self._requests: deque[GenerationRequest] = deque(requests)
         self._complete = Event()
         self._post, self._on_answer, self._on_end = post, on_answer, on_end

@@ -71,6 +71,7 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     parts = _parts(directories)
     identity = parts[0].whole.identity
     args = identity.get("strategy_args", {})
+    # An identity leaves the strategy out where it is the usual one.
     strategy = load_strategy(
         plugins.strategies.find(str(identity.get("strategy", "direct"))), args if isinstance(args, Mapping) else {}
     )

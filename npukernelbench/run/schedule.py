@@ -164,6 +164,7 @@ class Schedule:
         """Do what is posted until nothing is under way any more."""
         self._judges = judges
         self._asking = True
+        # Earlier sessions may have used up a limit: then nothing is asked.
         self._mind_limits()
         asker.start()
         while self._asking or self._judging or self._backlog:
@@ -227,6 +228,7 @@ class Schedule:
 
     def _rescue(self) -> None:
         """After an interruption: keep what is finished and only waits to be stored."""
+        # `_error` is set by now, so that none of these begins anything new.
         while (post := self._next_post()) is not None:
             if post.func == self._answered:
                 self._keep(post.args)
