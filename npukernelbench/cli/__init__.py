@@ -38,4 +38,5 @@ def _collect_seldom() -> None:
     import gc
 
     gc.set_threshold(100_000, 20, 20)
+    # What is frozen is left out of the collection that the interpreter makes at its end.
     atexit.register(gc.freeze)

@@ -98,6 +98,7 @@ def _logging(app: App) -> Iterator[None]:
     root = logging.getLogger()
     harness = logging.getLogger("npukernelbench")
     before = harness.level
+    # On the root logger: plugins and libraries log under names of their own.
     root.addHandler(app.handler)
     try:
         yield
@@ -178,6 +179,7 @@ def _silence_stdout() -> None:
     """Point standard output at nothing, so that the interpreter's last flush has nobody to complain to."""
     try:
         descriptor = sys.stdout.fileno()
+    # A stream without a descriptor, as callers and tests put in its place, raises one that is both.
     except (OSError, ValueError):
         return
     nothing = os.open(os.devnull, os.O_WRONLY)

@@ -167,6 +167,7 @@ def _default(plugins: Plugins, config: Config) -> str:
     try:
         return choose(plugins.executors, config.executor, config.executor_args).registration.name
     except NpukbError:
+        # Why there is none is said by `_found_executor`.
         return ""
 
 

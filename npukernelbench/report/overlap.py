@@ -63,6 +63,7 @@ class Published:
     @classmethod
     def read(cls, folder: Path) -> Published:
         """The C++ files below ``folder``. UsageError when there is none."""
+        # Files of others need not be UTF-8; a byte that is not costs no more than its token.
         grams_by_file = {
             path.relative_to(folder).as_posix(): grams_of(path.read_text(encoding="utf-8", errors="replace"))
             for path in sorted(folder.rglob("*"))

@@ -102,6 +102,7 @@ def _is_ragged(case: Case) -> bool:
     for value in (*case.inputs.values(), *case.outputs.values()):
         members = value if isinstance(value, tuple) else () if value is None else (value,)
         shapes += [member.tensor if isinstance(member, TensorCase) else member for member in members]
+    # A scalar has no last axis, and a tensor of one element no row that could be ragged.
     return any(shape.size > 1 and shape.shape[-1] * shape.dtype.itemsize % _BLOCK_BYTES for shape in shapes)
 
 

@@ -55,6 +55,7 @@ def _parse(text: str) -> ast.expr:
     """The text as a tree of nothing but what ``_value`` knows. Few texts are evaluated over and over."""
     try:
         if len(text) > _LONGEST:
+            # A string of this kind is refused like any other that Python cannot parse, with the message below.
             raise SyntaxError
         body = ast.parse(text.strip(), mode="eval").body
         if all(_is_known(node) for node in ast.walk(body)):

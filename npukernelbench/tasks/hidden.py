@@ -131,6 +131,7 @@ class _Drawing:
         earlier = sum(self._turn("form", self._forms, number) is form for number in before)
         dtypes = self._turn("dtypes", combinations(task, form.dtypes), earlier if form.dtypes else None)
         recipe = self._turn("recipe", tuple(Recipe))
+        # The draws below share one generator: in another order the same secret would give other cases.
         present = self._present()
         lists = {spec.name for spec in task.inputs if spec.presence is nouns.Presence.DYNAMIC}
         lists |= {spec.name for spec in task.outputs if spec.presence is nouns.Presence.DYNAMIC}
@@ -194,6 +195,7 @@ class _Drawing:
 
     def _bind(self, names: set[str], recipe: Recipe, budget: int, count: int) -> Binding:
         known = {**self._form.shapes, **self._outputs()}
+        # In the interface's order: that of a set of names differs from process to process.
         order = (*(spec.name for spec in self._task.inputs), *(spec.name for spec in self._task.outputs))
         # The chief shape first: the longest, and inputs before outputs.
         shapes = sorted((known[name] for name in order if name in names), key=len, reverse=True)

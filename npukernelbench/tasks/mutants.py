@@ -38,6 +38,7 @@ CODES = (
 )
 
 #: Significand bits of the arithmetic that must not pass for an output type's own.
+# Those of the next smaller type: 24, 11 and 8 are what float32, float16 and bfloat16 have.
 _FEWER_BITS = {DType.FLOAT64: 24, DType.FLOAT32: 11, DType.FLOAT16: 8, DType.BFLOAT16: 5}
 #: Outputs smaller than this may be right in a smaller type by luck.
 _ENOUGH = 16
@@ -156,6 +157,7 @@ def _relative_tolerance(task: Task, dtype: DType) -> float:
     if task.tolerance.policy == "ulp":
         return max(limits.rtol, 0.5) * step
     if task.tolerance.policy == "cann":
+        # The policy lets single errors reach ten times its threshold.
         return form.threshold * 10.0
     return max(limits.rtol, step / 2)
 
@@ -165,6 +167,7 @@ def _different(value: Any, dtype: DType) -> Any:
     if dtype is DType.BOOL:
         return not value
     if dtype.is_exact:
+        # Towards zero: one more than the largest number would wrap around.
         return int(value) - 1 if int(value) > 0 else int(value) + 1
     if not np.isfinite(value):
         return 0.0

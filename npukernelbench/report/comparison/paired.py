@@ -142,6 +142,7 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
     timing = list(named_differences(timing_of(first), timing_of(second)))
     notes = [f"No fast_p: the runs were timed in different ways ({'; '.join(timing)})."] if timing else []
     problems = sorted({*first.problems, *second.problems})
+    # Missing, or only with samples that say nothing about the model: either way there is nothing to pair.
     left_out = tuple(
         problem for problem in problems if not first.problems.get(problem) or not second.problems.get(problem)
     )
@@ -194,6 +195,7 @@ def _difference(measure: Measure, first: RunRecord, second: RunRecord) -> Differ
         return None
     drawn = clusters(rates)
     value, (low, high) = mean_difference(drawn)
+    # One number per task: problems of a task are not independent of each other.
     p, exact = sign_flip_test([cluster.part for cluster in drawn])
     before, after = (fsum(pair[side] for pair in rates.values()) / len(rates) for side in (0, 1))
     detectable = detectable_difference(drawn)

@@ -160,6 +160,7 @@ def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
 
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
     shown = [difference for difference in pair.differences if difference.first or difference.second]
+    # With two runs Holm's correction changes nothing, and the column would repeat the one before it.
     several = any(difference.holm_p != difference.p for difference in shown)
     rows = tuple(
         (

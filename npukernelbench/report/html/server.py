@@ -21,6 +21,7 @@ _LOOPBACK = "127.0.0.1"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 #: Seconds after which the list of runs is asked for again while one of them is going on.
 _AGAIN_S = 5
+# Few digits: of thousands of them `int` makes a ValueError, which nothing here answers.
 _BLOCK = re.compile(r"[0-9]{1,9}")
 
 
