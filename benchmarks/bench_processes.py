@@ -103,6 +103,7 @@ def main(names: Sequence[str]) -> None:
             if verdict.outcome is not Outcome.OK:
                 raise SystemExit(f"the golden kernel of {task.name} fails: {verdict}")  # noqa: B023
 
+        # The first one fills caches, and is not counted.
         once()
         costs = min((judged(once) for _ in range(RUNS)), key=total)
         shown = "; ".join(f"{name} {ms:.1f} ms" for name, ms in costs.items())

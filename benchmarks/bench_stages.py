@@ -42,7 +42,9 @@ def processor_ms(command: Sequence[str], work: Path) -> float:
 
     def once() -> float:
         child = subprocess.Popen(command, cwd=work, env=environment, stdout=subprocess.DEVNULL)
+        # `wait4` tells the time of this child; `getrusage` would add up all children.
         _, status, used = os.wait4(child.pid, 0)
+        # Popen did not wait itself, and would warn that the child is still running.
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, command)

@@ -112,6 +112,7 @@ def times_of(run: Path, tasks: Mapping[str, Task]) -> Iterator[Baseline]:
         if verdict is None or task is None or hashes.get(task.name) != task.content_hash:
             continue
         if verdict.outcome is Outcome.INFRA_ERROR and verdict.stage is Stage.GENERATE:
+            # So ends a sample that the reference backend has no golden kernel for.
             none.append(sample.key)
         if verdict.outcome is not Outcome.OK:
             continue

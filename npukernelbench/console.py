@@ -121,6 +121,7 @@ class Console:
         from rich.console import Console as RichConsole
 
         stream = self.stdout
+        # Into a buffer first: rich pads lines with blanks, and may write characters that the stream cannot carry.
         buffer = StringIO()
         colours = self._colours(stream)
         target = RichConsole(
@@ -151,6 +152,7 @@ class Console:
         self.stderr.flush()
 
     def _colours(self, stream: TextIO) -> bool:
+        # An empty value counts as none, as no-color.org asks.
         if self._environ.get("NO_COLOR"):
             return False
         if self._environ.get("FORCE_COLOR"):

@@ -97,6 +97,7 @@ def _ratio(name: str, figures: dict[str, Figure]) -> str:
 def _figure(name: str, scope: str, python: str, port: int, count: int, concurrency: int) -> Figure:
     """What a harness reached; what it said goes to the screen when it failed, or when the server was asked less."""
     url = f"http://127.0.0.1:{port}/v1"
+    # Being asked sets the server's counters back to 0.
     _served(port)
     words = [python, "-m", f"benchmarks.generate.{MODULES[name]}", scope, url, str(count), str(concurrency)]
     done = subprocess.run(words, cwd=ROOT, env=_environ(), capture_output=True, text=True, check=False)
@@ -118,6 +119,7 @@ def _served(port: int) -> dict[str, float]:
 def _environ() -> dict[str, str]:
     path = os.pathsep.join((str(ROOT), str(ROOT / "plugins")))
     # Without proxies: one on the way would be what is measured.
+    # And without PYTHONDONTWRITEBYTECODE: the warming requests are there for the bytecode that they leave behind.
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 

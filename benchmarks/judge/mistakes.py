@@ -36,6 +36,7 @@ def mistakes(source: str, chance: random.Random) -> list[Mistake]:
 
 def _at(pattern: str | re.Pattern[str], edit: Callable[[re.Match[str], random.Random], str]) -> Change:
     """A change of one drawn match outside of comments."""
+    # Compiled anew, since `^` means the beginning of a line in these patterns.
     compiled = re.compile(getattr(pattern, "pattern", pattern), re.MULTILINE)
 
     def change(source: str, chance: random.Random) -> str | None:

@@ -202,4 +202,5 @@ def main(count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    # What is not given has its default: 300 kernels, seed 1.
     main(*map(int, (*sys.argv[1:], *("300", "1")[len(sys.argv) - 1 :])))

@@ -61,6 +61,7 @@ def main() -> None:
     for port in ports:
         wait_for(port)
     figures = FORKED.Queue()
+    # Until then all processes have started: their first bursts come together.
     begun = time.monotonic() + 1.0
     asking = [FORKED.Process(target=ask, args=(n, plan, ports, begun, figures)) for n in range(plan.processes)]
     for process in asking:
@@ -104,6 +105,7 @@ def parsed() -> argparse.Namespace:
 
 def free_ports(count: int) -> list[int]:
     """Ports that nobody listens at."""
+    # All at once, so that no port is given twice.
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in held]
     for one in held:

@@ -44,6 +44,7 @@ def served(scorer: Scorer, count: int, cores: int) -> None:
     server = JudgeServer(scorer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     measure(RemoteScorer(server.url).score, kernels(scorer, count, "served"), "the same, over HTTP", cores)
+    # With the same mark these are the same texts, which the server knows by now.
     repeated = kernels(scorer, count, "served")
     start = time.perf_counter()
     RemoteScorer(server.url).score(repeated)

@@ -116,6 +116,7 @@ def wait_for_more(folder: Path, run: subprocess.Popen[str], than: int) -> None:
 @contextmanager
 def cluster(nodes: int) -> Iterator[Any]:
     """A head that judges nothing, and nodes with a CPU each: processes of this machine."""
+    # Before the import, which may read it.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

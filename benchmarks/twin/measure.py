@@ -74,6 +74,7 @@ class Launch:
 
 def _children() -> list[int]:
     """Children of this process that run the twin's host program."""
+    # Linux lists children by the thread that started them.
     listed = (task.read_text() for task in Path("/proc/self/task").glob("*/children"))
     return [int(pid) for text in listed for pid in text.split()]
 

@@ -212,6 +212,7 @@ def _spell_verbosity(args: list[str]) -> list[str]:
     spelled: list[str] = []
     for position, word in enumerate(args):
         if word == "--":
+            # Behind `--` there are only arguments, also such as look like options.
             return [*spelled, *args[position:]]
         spelled.append(word)
         following = args[position + 1].lower() if position + 1 < len(args) else ""

@@ -95,6 +95,7 @@ def inside(row: Compared, made: Intervals) -> bool:
     if known is None:
         lows, highs = [low for low, _, _ in made.values()], [high for _, high, _ in made.values()]
         return min(lows) <= row.ratio <= max(highs)
+    # The 1.0 on both sides: a prediction is never outside of its own interval.
     return min(known[0], 1.0) <= row.ratio <= max(known[1], 1.0)
 
 

@@ -52,6 +52,7 @@ class Row:
     @property
     def single(self) -> bool:
         """Whether the time is that of one launch."""
+        # The table has `kernel×launches`, and ` + ` between several.
         return self.kernels.endswith("×1") and " + " not in self.kernels
 
 
@@ -163,6 +164,7 @@ def _output(spec: OutputSpec, made: _Made, inputs: Mapping[str, CaseInput]) -> T
         given = [tensor_case.tensor.shape for tensor_case in _several(inputs[str(spec.shape_like)])]
     elif not several:
         given = [given]
+    # The last type stands for all tensors behind it.
     shapes = [
         TensorShape(tuple(shape), dtype)
         for shape, dtype in zip(given, [*types, *types[-1:] * len(given)], strict=False)

@@ -28,6 +28,7 @@ def main(arguments: list[str]) -> int:
         if word.startswith("--npu-arch="):
             assert word == "--npu-arch=dav-2201", word
         elif word.endswith((".asc", ".cpp")):
+            # The copy lies elsewhere, and a source includes files beside itself.
             kept += ["-I", str(Path(word).parent), translated(word)]
         else:
             kept.append(word)
