@@ -229,5 +229,6 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
     except UnicodeEncodeError:
         encoding = getattr(stream, "encoding", None) or "ascii"
+        # What UTF-8 cannot hold are lone surrogates, for which the table has nothing.
         plain = text if encoding.lower().startswith("utf") else text.translate(_ASCII)
         stream.write(plain.encode(encoding, "replace").decode(encoding))

@@ -69,6 +69,7 @@ def main() -> None:
     kills, chance, following = 0, random.Random(options.seed), begun + options.kill_every
     told: list[tuple[list[float], dict[str, int]]] = []
     while len(told) < plan.processes:
+        # Waits for figures until the next kill is due.
         with contextlib.suppress(queue.Empty):
             told.append(figures.get(timeout=max(0.0, following - time.monotonic())))
             continue

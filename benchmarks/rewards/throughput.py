@@ -27,6 +27,7 @@ def main() -> None:
     count = parser.parse_args().kernels
     cores = os.cpu_count() or 1
     first = 0.0
+    # On one core two of these are the same.
     for jobs in dict.fromkeys((1, cores, 2 * cores)):
         with local_scorer(resolve(options={"jobs": str(jobs)})) as scorer:
             answers = kernels(scorer, count, f"jobs {jobs}")

@@ -52,6 +52,7 @@ def answer(name: str, number: int) -> str:
     [smoke] = (case for case in task.cases if case.id == "smoke")
     right = golden_answer(task, smoke, Track.STATIC)
     assert right is not None
+    # Another comment makes it another kernel.
     marked = right.replace("```cpp\n", f"```cpp\n// answer {number}\n", 1)
     kind = number % _KINDS
     if kind == 3:

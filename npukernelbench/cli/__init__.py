@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from npukernelbench.cli.complete import VARIABLE, complete
     from npukernelbench.console import Console
 
+    # Before a language is chosen: a shell wants names and no texts.
     if instruction := os.environ.get(VARIABLE):
         from npukernelbench.cli.group import build_group
 

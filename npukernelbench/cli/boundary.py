@@ -152,6 +152,7 @@ def _without_secret(argv: Sequence[str]) -> Iterator[str]:
     hide = False
     for word in argv:
         name, equals, _ = word.partition("=")
+        # The option may be written with either sign.
         secret = name.replace("-", "_") == "__hidden_seed"
         yield "<redacted>" if hide else f"{name}=<redacted>" if secret and equals else word
         hide = secret and not equals
@@ -166,6 +167,7 @@ def _keep(text: str) -> Path | None:
     for folder in (Path(os.environ.get("NPUKB_CACHE_DIR") or cache) / "logs", Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            # Only its owner can read what `mkstemp` makes.
             handle, name = tempfile.mkstemp(prefix="npukb-crash-", suffix=".log", dir=folder, text=True)
             with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)

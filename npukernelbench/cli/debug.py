@@ -77,6 +77,7 @@ def command(
 
     session = open_session(options)
     selected = only_task(session, task).task
+    # Named, since on tracks whose kernels are for all cases `find_case` takes none by itself.
     case = find_case(selected, case_id or "smoke", session.config.track, session.hidden)
     if case is None:
         raise UsageError("one case is run", field="--case", remedy="name it: npukb ls tasks --json lists them")

@@ -164,6 +164,7 @@ class Group(click.Group):
         self._asked_plugins = True
         from npukernelbench.plugins import Plugins
 
+        # `notify` keeps a plugin that fails from stopping our commands.
         Plugins.load().notify("register_commands", cli=self)
 
 

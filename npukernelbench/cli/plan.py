@@ -170,6 +170,7 @@ def select_cases(tasks: TaskRegistry, config: Config, hidden: HiddenCases | None
         raise UsageError("--limit and --samples exclude each other", field="--limit", remedy="leave one of them out")
     if not config.samples:
         return tuple(_limited(chosen, config.limit) for chosen in tasks.select(config.tasks, hidden))
+    # Names may be spelled in several ways, and tasks are compared by their own.
     wanted = {tasks.select([name])[0].task.name: ids for name, ids in config.samples.items()}
     selected = tasks.select(config.tasks or tuple(config.samples), hidden)
     missing = sorted(wanted.keys() - {chosen.task.name for chosen in selected})

@@ -193,6 +193,7 @@ class Stepping(cmd.Cmd):
         """Write a memory, as far as anything is known of it."""
         import numpy as np
 
+        # Whole elements alone: NumPy refuses a view of bytes that leaves some over.
         nbytes = self._replay.extent(memory) // dtype.itemsize * dtype.itemsize
         content, known = self._replay.read(memory, 0, nbytes)
         try:

@@ -97,6 +97,7 @@ def _steps(turns: Sequence[Sample]) -> list[Step]:
             steps.append(
                 Step(
                     public.outcome,
+                    # Infinite where no case has a time.
                     time_us if math.isfinite(time_us) else 0.0,
                     prompt,
                     completion,

@@ -103,6 +103,7 @@ def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
         *((case_result.case, case_result.diagnostics) for case_result in verdict.cases),
     ]:
         for diagnostic in diagnostics:
+            # What is said of the candidate as a whole is not said again for a case.
             if ("", diagnostic) not in listed and (case, diagnostic) not in listed:
                 listed.append((case, diagnostic))
     return listed

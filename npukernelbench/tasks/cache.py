@@ -60,6 +60,7 @@ class TaskCache:
 
     def put(self, path: Path, task: nouns.Task, files: Iterable[Path]) -> None:
         """Remember a task just parsed."""
+        # Absent files count, too: their state is None, and one that appears makes the entry stale.
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
         if self._file is not None and time.time_ns() - newest > _SETTLED_NS:

@@ -86,6 +86,7 @@ def _value(node: ast.expr, axes: Mapping[str, int]) -> int:
 
 
 def _divide(left: int, right: int) -> int:
+    # By `_floor`, which refuses a division by 0.
     if _floor(left, right) * right != left:
         raise ValueError(f"{left} / {right} leaves a remainder; state multiple_of for the axis, or use //")
     return left // right

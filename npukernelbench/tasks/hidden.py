@@ -139,6 +139,7 @@ class _Drawing:
         shapes = {**{name: form.shapes[name] for name in present}, **self._outputs()}
         # Half of the elements are left for the tensors of lists.
         single = self._bind({*shapes} - lists, recipe, MAX_ELEMENTS // (2 if lists else 1), count)
+        # The first tensor of a list follows the case's recipe, the others any.
         kinds = [recipe, *(pick(self._rng, tuple(Recipe)) for _ in range(count - 1))][:count]
         members = [self._bind({*shapes} & lists, kind, MAX_ELEMENTS // (2 * count), count) for kind in kinds]
         attributes = {spec.name: self._attribute(spec, single) for spec in task.attributes}

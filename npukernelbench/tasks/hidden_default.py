@@ -116,6 +116,7 @@ class _Habits:
 
     def _usual(self, name: str, allowed: tuple[nouns.DType, ...], leader: nouns.DType) -> nouns.DType:
         beside = [combination for combination in self._seen if name in combination and self._leader in combination]
+        # `all` holds where there is no example, too: such an input follows the first one if it may.
         if all(combination[name] is combination[self._leader] for combination in beside) and (
             leader in allowed or not beside
         ):

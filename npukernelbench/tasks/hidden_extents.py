@@ -63,6 +63,7 @@ class Binding(NamedTuple):
                 extents.append(1 if rng is not None and rng.random() < 0.5 else full)
             else:
                 extents.append(evaluate(extent, self.axes))
+        # Arithmetic on axes, such as h - k, may fall below 0.
         if any(extent < 0 for extent in extents):
             raise ValueError(f"the shape {list(shape)} becomes {extents}")
         return tuple(extents)

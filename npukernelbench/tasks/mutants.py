@@ -116,6 +116,7 @@ def _without_work(output: Output, right: Array, inputs: Mapping[str, Argument]) 
     axis = next((axis for axis, extent in enumerate(shape) if extent > 1), None)
     if axis is not None:
         short = right.copy()
+        # `moveaxis` gives a view, so that `short` itself changes.
         np.moveaxis(short, axis, 0)[-1] = 0
         yield Mutant("tail_dropped", "a last row of zeros", short)
     # Of quantised outputs only: expected values of others are whole already.

@@ -50,6 +50,7 @@ def read_side(path: Path) -> Side:
         data = json.loads(path.read_text(encoding="utf-8"))
         stored = data.get("profile") if isinstance(data, dict) else None
         profile = None if stored is None else profile_from_json(stored)
+    # Broken JSON and text that is not UTF-8 are ValueErrors, too.
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is no profile: {error}", remedy=_REMEDY) from error
     if profile is None:

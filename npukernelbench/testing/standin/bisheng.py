@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 def translated(source: str) -> str:
     """A copy of ``source`` in plain C++, with the lines of the original."""
     text = Path(source).read_text(encoding="utf-8")
+    # Of `<<<blocks, memory, stream>>>` only the blocks mean something on the host.
     launch = r'StandinLaunch bracket("\1"); standin_blocks = (\2); \1('
     text = re.sub(r"(\w+)<<<([^,]+),[^,]+,[^>]+>>>\(", launch, text)
     out = Path(os.environ["TMPDIR"]) / f"standin-{os.getpid()}.cpp"
