@@ -24,6 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     makers = Makers(plugins.goldens)
     for task in load_registry(plugins).values():
         for golden in task.goldens:
+            # Kernels that no digest holds are whatever their makers make now.
             if golden.maker in ("", DERIVED) or not golden.sha256:
                 continue
             digest = digest_of(read_golden(replace(golden, sha256=""), makers))

@@ -141,6 +141,7 @@ def merged(known: Baseline, new: Baseline, tasks: Mapping[str, Task]) -> Baselin
     for name, measured in new["tasks"].items():
         entry = tracks.setdefault(name, {})
         for key, value in measured.items():
+            # Tracks are merged case by case; what is no mapping is the hash.
             entry[key] = {**entry.get(key, {}), **value} if isinstance(value, dict) else value
     return {**new, "tasks": tracks}
 

@@ -101,6 +101,7 @@ def predicted(bench: Bench, pair: Pair) -> float:
 
 def _time(bench: Bench, pair: Pair, kernel: Kernel) -> float:
     profile = bench.time(pair.soc, *_run(kernel))
+    # The time of the slowest core has no launch in it.
     return profile.time_us - (0 if pair.whole_task else profile.counters["launch_time"])
 
 

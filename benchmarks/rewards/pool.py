@@ -164,6 +164,7 @@ def ask(number: int, plan: Plan, ports: list[int], begin: float, figures: multip
 
     def send(client: RemoteScorer, who: int, size: int) -> None:
         words = [("ok", "zeros")[index % 2] for index in range(size)]
+        # No two answers are alike, so that none is answered out of what is remembered.
         answers = [Answer(Question("TinyOne"), f"{word} {burst}.{number}.{who}.{n}") for n, word in enumerate(words)]
         begun = time.monotonic()
         try:

@@ -111,6 +111,7 @@ def command(
         stepping.cmdloop()
         return 0
     for line in (part.strip() for text in script for part in text.split(";")):
+        # `onecmd` alone knows no short names.
         if line and stepping.onecmd(stepping.precmd(line)):
             break
     return 0

@@ -261,4 +261,5 @@ def _folder_name(config: Config, strategy: str, print_: str) -> Path:
 
 def _plain(text: str) -> str:
     """Characters that every file system takes, not too many of them."""
+    # A name of nothing but signs would leave an empty one.
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-.")[:_LONGEST_PART].rstrip("-.") or "x"

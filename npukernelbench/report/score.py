@@ -42,6 +42,7 @@ def score_of(rows: Iterable[SampleRow], level_of: Mapping[str, int], weights: Ma
     for row in filter(_counts, rows):
         # Without a case it is a sample of all cases of its task, and the share of passed ones counts.
         total = row.metrics.get("cases_total", 0.0) if row.case == "" else 1.0
+        # Without a count of cases nothing was run, and the kernel is not right either.
         right = row.metrics.get("cases_passed", 0.0) / total if row.case == "" and total else float(row.correct)
         passed[row.task].append(right)
     by_level: defaultdict[int, list[float]] = defaultdict(list)

@@ -50,6 +50,7 @@ class Difficulty:
 def difficulty_of(task: Task) -> Difficulty:
     """The facts of one task."""
     dtypes = {dtype for item in task.inputs for dtype in item.dtypes}
+    # Smoke cases are ragged by design, and would make every task look so.
     cases = [case for case in task.cases if "smoke" not in case.profiles] or list(task.cases)
     return Difficulty(
         operations=len(_OPERATION.findall(task.formula)),

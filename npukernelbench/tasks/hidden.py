@@ -72,6 +72,7 @@ class HiddenCases:
 
 def _forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     """The task's forms, those without shapes completed by the default rule."""
+    # The rule looks at every public case, and is asked only where a form needs it.
     ruled = default_forms(task) if not all(form.shapes for form in task.hidden) or not task.hidden else ()
     if not task.hidden:
         return ruled

@@ -83,6 +83,7 @@ def make_plan(directory: Path, **changes: Any) -> RunPlan:
         "run_timeout_s": 60.0,
         "predict_only": False,
         "directory": directory,
+        # The plan is the same, whatever a developer's environment says.
         "config": resolve(environ={}, options={}),
     }
     return RunPlan(**(values | changes))

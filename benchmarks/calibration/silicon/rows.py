@@ -74,6 +74,7 @@ class Problem:
 def rows() -> Iterator[Row]:
     """Every row of the table."""
     with TABLE.open(encoding="utf-8", newline="") as file:
+        # By their places in the table, which the file of predictions names them by.
         for number, line in enumerate(csv.DictReader(file)):
             yield Row(
                 number,

@@ -37,6 +37,7 @@ class Measure:
         if len(attempts) < self.k:
             return None
         hits = sum(map(self.hit, attempts))
+        # One sample of n: what `pass_at_k` would give, too, without its binomials.
         return hits / len(attempts) if self.k == 1 else pass_at_k(len(attempts), hits, self.k)
 
 

@@ -83,6 +83,7 @@ def compare(first: Side, second: Side) -> Table:
     rows, inside, ratios = [], 0, []
     for key in shared:
         profile, other = first.profiles[key], second.profiles[key]
+        # A geometric mean takes positive numbers alone.
         ratios.append(other.time_us / profile.time_us if profile.time_us > 0 else 1.0)
         held = _within(profile, other)
         inside += held is True

@@ -97,6 +97,7 @@ def _parts(text: str, sources: Sequence[str]) -> list[JSON]:
     """The text in pieces; the number of a source stands for its text, which the page has anyway."""
     parts: list[JSON] = [text]
     for number, source in enumerate(sources):
+        # Behind the sources before it alone: one that stands earlier is shown twice, which costs only bytes.
         last = parts[-1]
         # An empty file would be found in every text.
         if source and isinstance(last, str) and source in last:

@@ -80,6 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, b"only this machine may look\n", "text/plain")
             return
         try:
+            # Unquoted behind the split, so that a quoted slash is part of a name.
             content, kind = self._content([unquote(part) for part in self.path.partition("?")[0].split("/")[1:]])
         except LookupError as error:
             self._send(HTTPStatus.NOT_FOUND, f"{error.args[0]}\n".encode(), "text/plain; charset=utf-8")
