@@ -105,6 +105,7 @@ def _figure(name: str, scope: str, python: str, port: int, count: int, concurren
     if done.returncode or served["asked"] < count:
         print(f"{name} failed: {done.stderr.strip().splitlines()[-1:]}; the server counted {served}", flush=True)
         return Figure()
+    # Libraries may print too; the measurement is the last thing a harness says.
     said = json.loads(done.stdout.splitlines()[-1])
     return Figure(count / said["seconds"], said["cpu_s"] / count * 1e6, served["cpu_s"] / count * 1e6)
 

@@ -88,6 +88,7 @@ class Connection(asyncio.Protocol):
 
 
 def _length(head: bytes) -> int:
+    # Clients write the names of headers in upper or lower case.
     lower = head.lower()
     at = lower.find(b"\r\ncontent-length:")
     return int(lower[at + 17 :].split(b"\r", 1)[0]) if at >= 0 else 0

@@ -79,5 +79,6 @@ KINDS: Mapping[str, Change] = {
     "flag never waited for": _at(r"^[ \t]*WaitFlag<[^\n]*;[ \t]*\n", _dropped),
     "flag of other pipes": _at(_EVENT, _other_event),
     "semicolon": _at(r";(?=[ \t]*\n)", _dropped),
+    # The last two characters are the comma and the blank before the argument.
     "argument left out": _at(r"(?<=\w)(\((?:\w+(?:\[\w+\])?, ){2,4})\w+(?=\);)", lambda match, _: match[1][:-2]),
 }

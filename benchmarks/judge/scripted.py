@@ -134,6 +134,7 @@ def _beside(lines: list[str], number: int, pattern: re.Pattern[str], text: str, 
     """A flag's other half, beside the one that is there."""
     match = pattern.search(lines[number - 1])
     if match:
+        # True counts as 1: lines are numbered from 1, places in the list from 0.
         yield _inserted(lines, number - before, text.format(*match.groups()))
 
 

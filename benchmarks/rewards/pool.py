@@ -73,10 +73,12 @@ def main() -> None:
         with contextlib.suppress(queue.Empty):
             told.append(figures.get(timeout=max(0.0, following - time.monotonic())))
             continue
+        # Without kills it only wakes up to wait again.
         following += options.kill_every or 60.0
         if options.kill_every:
             victim = chance.choice(ports)
             os.kill(replicas[victim].pid, signal.SIGKILL)
+            # Until it has ended, its port is taken.
             replicas[victim].join()
             replicas[victim] = start(victim, plan)
             kills += 1

@@ -57,6 +57,7 @@ class Launch:
             nonlocal peak
             # Sampled, as the high-water mark is gone once the process has ended.
             while not over.wait(0.001):
+                # The 0 is for moments without children: `max` of a single number is an error.
                 peak = max(peak, *(_peak_of(pid) for pid in _children()), 0)
 
         watcher = threading.Thread(target=watch)

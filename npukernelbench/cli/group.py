@@ -217,6 +217,7 @@ def _spell_verbosity(args: list[str]) -> list[str]:
             return [*spelled, *args[position:]]
         spelled.append(word)
         following = args[position + 1].lower() if position + 1 < len(args) else ""
+        # Click would else take the next word for the level, be it an option or a task.
         if word in ("-v", "--verbosity") and following not in _LEVELS:
             spelled.append("debug")
     return spelled
@@ -241,5 +242,6 @@ def _gather_lists(args: list[str], lists: tuple[str, ...]) -> list[str]:
         else:
             gathered.append(word)
             if word == "--":
+                # The rest of the iterator, unread: behind `--` no word is an option of ours.
                 gathered.extend(words)
     return [*gathered, *([",".join(held)] if held else [])]

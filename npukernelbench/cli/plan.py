@@ -195,6 +195,7 @@ def sampling_params(gen_kwargs: Mapping[str, object]) -> SamplingParams:
     if len(lengths) > 1:
         raise UsageError(f"only one of {', '.join(_LENGTHS)} can be given", field="--gen_kwargs")
     length = lengths[0] if lengths else None
+    # True and False are integers in Python.
     if length is not None and (not isinstance(length, int) or isinstance(length, bool) or length < 1):
         raise UsageError(
             f"expected a whole number of at least 1, got {length!r}",

@@ -149,6 +149,7 @@ def _reference(request: RunRequest) -> Outputs:
 
     def rounded(value: Array, spec: TensorShape) -> NDArray[Any]:
         with np.errstate(all="ignore"):
+            # `astype` cuts fractions off, and references compute whole numbers in floating point.
             nearest = np.rint(value) if spec.dtype.is_exact and np.asarray(value).dtype.kind == "f" else value
             return np.asarray(nearest).astype(spec.dtype.numpy()).reshape(spec.shape)
 

@@ -34,6 +34,7 @@ class FakePlugin:
     @hookimpl
     def register_backends(self, register: Register) -> None:
         """The backend ``fake``."""
+        # A lambda, since a test may set `backend` after this.
         register("fake", _Maker(FakeBackendArgs, lambda args: self.backend(args)))
 
     @hookimpl
