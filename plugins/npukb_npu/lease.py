@@ -152,6 +152,7 @@ class Leases:
         )
 
     def _try(self, device: int, sharing: Sharing) -> int | None:
+        # opened anew each time: locks of two handles exclude each other within a process, too
         handle = _opened(self._shared() / f"device-{device}.lock")
         try:
             fcntl.flock(handle, sharing.value | fcntl.LOCK_NB)
