@@ -115,6 +115,7 @@ class _Lowering:
         held = [self.program.buffers[name] for name in names]
         # A column holds one element per row: a temporary as long as a column would be too short for a tile.
         wide = [buffer for buffer in held if not buffer.column]
+        # A buffer of two axes before one of one: with rows, the second holds a single row of the block.
         tall = [buffer for buffer in wide if buffer.rank == 2]
         self.model = (tall or wide or held)[0].name
         self.row = next((buffer.name for buffer in wide if buffer.rank == 1), self.model)
@@ -157,6 +158,7 @@ class _Lowering:
         work: tuple[Operand, ...] = (),
     ) -> Operand:
         self.emitted.append(Instruction(operation, target, operands, line, work, mode))
+        # Work memory is free again behind its instruction: vector instructions run one after the other.
         self._release(*work)
         return target
 
@@ -168,6 +170,7 @@ class _Lowering:
             self._emit("fill", target, node.value, line=line)
         elif isinstance(node, BufferRef):
             source = self._buffer(node)
+            # A buffer that is set to itself needs no instruction.
             if source.name != target.name:
                 self._emit("copy", target, source, line=line)
         else:
@@ -220,6 +223,7 @@ class _Lowering:
         if place is not None and not (apart and place.name in taken):
             return place
         for operand in inputs:
+            # Buffers of the program keep their contents: only temporaries may be written over.
             if apart or not isinstance(operand, Operand) or operand.slot < 0:
                 continue
             if operand.dtype == dtype and operand.shape is node.shape:
@@ -254,6 +258,7 @@ class _Lowering:
             if node.op == "sub":
                 return self._from_scalar(node, want, left, right)
             left = self._emit("fill", self._take(self._resolve(node.dtype), node.shape), left, line=node.line)
+        # Broadcasting a column spreads its elements over blocks first, which needs memory.
         mixed = isinstance(right, Operand) and right.shape is not left.shape
         result = self._result(node, want, left, right, apart=False)
         work: tuple[Operand, ...] = ()
@@ -296,6 +301,7 @@ class _Lowering:
 
     def _logic(self, node: TileOp, _: Operand | None) -> Operand:
         masks = [self._operand(argument, None) for argument in node.arguments]
+        # Masks are always temporaries, so that the first can take the result.
         result = masks[0]
         assert isinstance(result, Operand)
         self._emit(f"mask_{node.op}", result, *masks, line=node.line)
@@ -304,6 +310,7 @@ class _Lowering:
 
     def _where(self, node: TileOp, want: Operand | None) -> Operand:
         mask = self._operand(node.arguments[0], None)
+        # The first choice is computed before the second: it must not overwrite what that one reads.
         free = want if want is not None and want.name not in set(references(node.arguments[2])) else None
         yes = self._tile(node.arguments[1], node, free)
         no = self._operand(node.arguments[2], None)
@@ -443,6 +450,7 @@ class _Lowering:
                 return given
             place = self._take("float32", node.shape)
             if isinstance(inner, BufferRef) and self._read_once(inner.buffer):
+                # Under a name of its own: where the type is float, this is the buffer itself.
                 place = replace(place, name=f"{inner.buffer}Wide")
                 return self._emit("widened", place, value, line=node.line)
             self._emit("widen", place, value, line=node.line)
@@ -452,6 +460,7 @@ class _Lowering:
             wide = replace(self._take("float32", node.shape), name=f"{want.name}Wide")
             self._emit("wide_result", wide, want, line=node.line)
             value = self._operand(inner, wide)
+            # Narrowed does nothing for float, whose result is in place already; Narrow would have to copy it.
             self._emit("narrowed" if value == wide else "narrow", want, value, line=node.line)
             self._release(value, wide)
             return want

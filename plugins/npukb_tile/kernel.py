@@ -207,6 +207,7 @@ class _Class:
             elif isinstance(statement, ir.For):
                 self._for(statement, declared)
             elif isinstance(statement, ir.If):
+                # Declared before the condition: what a branch assigns may be read behind it.
                 for name in sorted(_assigned(statement) - declared):
                     self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
                     declared.add(name)
@@ -253,6 +254,7 @@ class _Class:
                 cpp = self.parts.cpp(self.program.buffers[name].dtype)
                 text = text.replace(
                     f"{name}Buffer.Get<float>()",
+                    # Inside a template C++ needs this word to read what follows as a call of a template.
                     f"{name}Buffer.template Get<{cpp}>()" if self.parts.variables else f"{name}Buffer.Get<{cpp}>()",
                 )
         return text
@@ -412,6 +414,7 @@ class _Class:
         """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
         members = self.program.members(self.parts.dtype(buffer.dtype))
         size = f"sizeof({cpp})"
+        # Elements of a block, for the narrowest type that the template may stand for.
         block = 32 // min(DTYPES[member].itemsize for member in members)
         rows, cols = f"static_cast<uint16_t>({render(move.rows)})", render(move.cols, level=6)
         width = f"static_cast<uint32_t>({cols} * {size})"
@@ -427,6 +430,7 @@ class _Class:
         if render(move.stride) == render(move.cols):
             outer = tuple("0" if part is gap else part for part in outer)  # type: ignore[assignment]
         params = f"{{{rows}, {width}, {outer[0]}, {outer[1]}, 0}}"
+        # Zeros up to the end of the block: instructions on rows * pitch elements read the padding, too.
         fill = f"static_cast<uint8_t>((RoundUp({cols} * {size}, 32) - {cols} * {size}) / {size})"
         return params, f", DataCopyPadExtParams<{cpp}>{{true, 0, {fill}, 0}}"
 
@@ -446,6 +450,7 @@ def _temporaries(instructions: list[Instruction]) -> list[Operand]:
     temporaries: dict[str, Operand] = {}
     for instruction in instructions:
         for operand in (instruction.target, *instruction.operands, *instruction.work):
+            # Tensors of that name are declared by the instruction that decides whether they are the temporary.
             if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
                 temporaries[operand.name] = Operand(operand.name, operand.dtype, ir.ShapeClass.FULL, operand.slot)
     return sorted(temporaries.values(), key=lambda operand: (operand.slot, operand.name))

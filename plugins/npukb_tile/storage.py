@@ -79,6 +79,7 @@ def _storage(uses: Uses) -> Storage:
 
 
 def _follows(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    # Both ends in one body: under different conditions a queue could be filled and never emptied.
     return first[0] == second[0] and first[1] < second[1]
 
 
@@ -188,6 +189,7 @@ def _scalars(node: TileExpr) -> Iterator[Expr]:
 
 def parts_of(node: Expr) -> Iterator[Expr]:
     yield node
+    # By the fields' names, so that a new kind of expression needs no case of its own here.
     for name in ("left", "right", "condition", "yes", "no", "index", "first", "last"):
         inner = getattr(node, name, None)
         if inner is not None:

@@ -39,6 +39,7 @@ def tune(program: Program, case: Case, measure: Callable[[Program], float | None
     yield best
     # Not every combination: each variant costs a compilation and a run.
     for vary in (_lengths, _depths, _cores):
+        # Each choice starts from the best of those before it.
         start = best
         for change, variant in vary(start.program):
             if variant == start.program:
