@@ -32,6 +32,7 @@ _PASSED_ON = (
     "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH", "LANG", "LC_ALL",
     "TOOLCHAIN_HOME", "BISHENG_INSTALL_PATH",
 )  # fmt: skip
+# Other tools put words of their own in front of the path, on the same line.
 _MESSAGE = re.compile(
     r"(?<!\S)(?P<file>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error): (?P<message>.+)$",
     re.MULTILINE,

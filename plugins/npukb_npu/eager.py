@@ -57,6 +57,7 @@ WITHOUT: Mapping[str, str] = {
 }
 
 _COPIES = 4
+# more than twice the 192 MiB of L2 of the largest chips
 _FLUSH_BYTES = 512 << 20
 
 #: Time of one call in us.
@@ -173,6 +174,7 @@ def main(words: Sequence[str]) -> int:
     from npukernelbench.plugins import Plugins
 
     npu = torch_npu.npu
+    # leases go by the node, torch_npu by the runtime's number
     places = {device.index: device.node for device in Site().devices}
     with Leases(default_folder()).lend([places.get(chosen.device, chosen.device)], Sharing.EXCLUSIVE, 600.0):
         npu.set_device(chosen.device)

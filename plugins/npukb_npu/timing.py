@@ -50,6 +50,7 @@ def measure(sample_us: Callable[[int], float], clock: Callable[[], float], budge
     samples: list[float] = []
     started = clock()
     while len(samples) < budget.most_samples:
+        # counted on from the warm-up: no launch runs on the copy of the one before
         samples.append(sample_us(number % budget.copies))
         number += 1
         if len(samples) >= budget.least_samples and clock() - started >= budget.sampling_s:

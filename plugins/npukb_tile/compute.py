@@ -34,6 +34,7 @@ __all__ = ["LIBRARY_SCRATCH", "Computed", "Instruction", "Operand", "Slot", "low
 
 LIBRARY_SCRATCH = 16384
 #: Bytes of the blocks into which a column is spread, at most: 248 rows of 32 bytes.
+# 248 is the largest multiple of 8, the blocks that Brcb makes at a time, within 255 repeats.
 _SPREAD_BYTES = 248 * 32
 #: What a reduction of the longest tile keeps of its repeats.
 _REDUCE_BYTES = 4096
@@ -138,6 +139,7 @@ class _Lowering:
         self.busy.add(number)
         slot = self.slots[number]
         slot.least_bytes = max(slot.least_bytes, least)
+        # These two have fixed sizes, whatever the tile.
         if dtype not in ("bytes", "words"):
             rows_only = shape is ShapeClass.COLUMN
             slot.tiles.add((self.row if shape is ShapeClass.ROW else self.model, dtype, rows_only))
@@ -272,6 +274,7 @@ class _Lowering:
         """``scalar - tile``."""
         assert isinstance(tile, Operand)
         result = self._result(node, want, tile)
+        # No instruction subtracts from a scalar.
         self._emit("neg", result, tile, line=node.line)
         self._emit("add", result, result, scalar, line=node.line)
         self._done(result, tile)
@@ -358,6 +361,7 @@ class _Lowering:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
         # Keys and places, filled up to whole groups of 32; records of both, and as many to merge them.
+        # A record is a number and its place, 8 bytes together.
         work = tuple(self._take(dtype, ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
         self._emit("argsort", result, value, line=node.line, work=work)
         self._release(value)

@@ -48,6 +48,7 @@ def operator_definition(program: Program) -> str:
     writer.lines += [
         "        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);",
         "        this->AICore().SetTiling(optiling::TilingFunc);",
+        # One family will do: executors register it for ascend910_93 as well, whose cores are the same.
         '        this->AICore().AddConfig("ascend910b");',
         "    }",
         "};",

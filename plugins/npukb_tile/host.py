@@ -254,9 +254,11 @@ def _arguments(program: Program, writer: Writer, *, tiling: bool) -> None:
 
 def _hand_on_list(name: str, writer: Writer) -> None:
     """A list of integers into the tiling structure, which has room for a fixed number."""
+    # A longer list would be written past the structure's array.
     writer.open(f"if ({name}Count > {MOST_ITEMS})")
     writer.line("return ge::GRAPH_FAILED;")
     writer.close()
+    # The setter of such a field reads a whole array, however many elements are meant.
     writer.line(f"int64_t {name}All[{MOST_ITEMS}] = {{}};")
     writer.open(f"for (int64_t item = 0; item < {name}Count; ++item)")
     writer.line(f"{name}All[item] = {name}[item];")

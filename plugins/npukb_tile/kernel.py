@@ -165,6 +165,7 @@ class _Class:
                 sizes.add(self._bytes(name, dtype))
         # Sorted, so that equal programs give equal text, whatever order a set has.
         ordered = sorted(sizes)
+        # Every rendered size is at least 256 bytes, so that a smaller least size need not be said.
         text = f"{slot.least_bytes}u" if slot.least_bytes > 256 or not ordered else ordered.pop(0)
         for size in ordered:
             text = f"Greatest<uint32_t>({text}, {size})"
@@ -178,6 +179,7 @@ class _Class:
             self.out.line(f"GlobalTensor<{self.parts.cpp(tensor.dtype)}> {tensor.name}Global;")
         for name, storage in self.parts.storage.items():
             kinds = {
+                # Depth 1: each EnQue is followed by its DeQue. How many buffers there are is said by InitBuffer.
                 Storage.INPUT_QUEUE: f"TQue<TPosition::VECIN, 1> {name}Queue;",
                 Storage.OUTPUT_QUEUE: f"TQue<TPosition::VECOUT, 1> {name}Queue;",
                 Storage.THROUGH_QUEUE: f"TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> {name}Queue;",
@@ -212,6 +214,7 @@ class _Class:
                     self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
                     declared.add(name)
                 self.out.open(f"if ({render(statement.condition)})")
+                # Copies: what a branch declares is gone behind it.
                 self._statements(statement.then, set(declared))
                 if statement.otherwise:
                     self.out.between("} else {")
@@ -339,6 +342,7 @@ class _Class:
             if name not in resident:
                 self.out.line(f"{name}Queue.FreeTensor({name});")
         if resident:
+            # The next computation must not write the buffer before the copy has left it.
             self.out.line("Flag<HardEvent::MTE3_V>();")
 
     def _compute(self, block: ir.Block) -> None:
@@ -377,6 +381,7 @@ class _Class:
                 "rows": f"static_cast<uint32_t>({render(block.rows)})",
                 "cols": cols,
                 "pitch": f"static_cast<uint32_t>(RoundUp({render(block.cols)}, {unit}))",
+                # With the padding between rows, so that one instruction covers the whole tile.
                 "count": "rows * pitch",
             }
             if "count" in words:
@@ -504,6 +509,7 @@ def _times(body: tuple[ir.Statement, ...], name: str) -> int:
 def _read_after(body: tuple[ir.Statement, ...], loop: ir.For) -> set[str]:
     """Names read after a loop, in any body that it lies in."""
     for number, statement in enumerate(body):
+        # Also in the bodies around it, which go on behind the one that holds the loop.
         rest = {part.name for later in body[number + 1 :] for part in expressions(later) if isinstance(part, ir.Name)}
         if statement is loop:
             return rest

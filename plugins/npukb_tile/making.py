@@ -111,6 +111,7 @@ def _sandbox(paths: tuple[str, ...]):  # type: ignore[no-untyped-def]
     if runtime is None:
         return Sandbox()
     folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, *paths}
+    # The interpreter of an environment is a link: both names of it have to be allowed below.
     program = Path(sys.executable)
     return open_sandbox(Mode.AUTO, runtime.host.parent).reaching(
         *(Path(folder) for folder in sorted(folders) if Path(folder).exists()), run=(program, program.resolve())

@@ -208,6 +208,7 @@ def multiply_arrays(
     sums = factors[0] @ factors[1]
     if node.bias_start is not None:
         sums += _row(node, int(value(node.bias_start)), cols, memory)
+    # NumPy casts on assignment, which is the one rounding that the cube core does on the way out.
     memory[node.tensors[0]][places[0]] = sums
     written[node.tensors[0]][places[0]] = True
 

@@ -180,6 +180,7 @@ def _program(
     asked_of = {held.flag: held for held in scalars.known}
     numbers |= dict.fromkeys(asked_of, Kind.BOOL)
     launch = replace(reader.launch, numbers=(*reader.launch.numbers, *asked_of.items()))
+    # So is where each workspace begins, which follows from the sizes of those before it.
     places = workspace_places(tensors.values(), reader.shapes, types)
     numbers |= dict.fromkeys(places, Kind.INT)
     launch = replace(launch, numbers=(*launch.numbers, *places.items()))

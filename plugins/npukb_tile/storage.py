@@ -68,6 +68,7 @@ def _storage(uses: Uses) -> Storage:
     # tensor each.
     if uses.peeked or uses.nested:
         return Storage.RESIDENT
+    # Copies are counted one by one, as a queue's tensor is filled by one; computations by their blocks.
     if len(uses.loads) == 1 and len(reads) == 1 and not writes and not stores and _follows(loads[0], reads[0]):
         return Storage.INPUT_QUEUE
     # A buffer that carries a value from round to round must stay where it is; a queue gives out other memory each time.

@@ -74,6 +74,7 @@ def _lengths(program: Program) -> Iterator[tuple[str, Program]]:
 
 def _depths(program: Program) -> Iterator[tuple[str, Program]]:
     """One tile or two of everything that is queued."""
+    # The depth of a plain buffer has no effect but its size.
     queued = [name for name, storage in assign_storage(program).items() if storage is not Storage.RESIDENT]
     for depth in (1, 2):
         buffers = {
