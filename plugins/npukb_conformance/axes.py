@@ -88,6 +88,7 @@ def _fits(task: Task, case: Case) -> Iterator[_Fit]:
         return
     for form in task.hidden:
         shapes = {**form.shapes, **form.outputs}
+        # A form leaves out the shapes of outputs that are those of an input.
         shapes |= {output.name: shapes[output.shape_like] for output in task.outputs if output.shape_like in shapes}
         axes = _axes(shapes, tensors) if tensors.keys() <= shapes.keys() else None
         if axes is not None:

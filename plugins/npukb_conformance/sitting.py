@@ -300,6 +300,7 @@ class _Bench:
     def _case(self, planned: Planned, candidate: Candidate, key: str, scaled: Scaled) -> CaseRecord:
         """The record of one case, from the file if it is there."""
         task, case = planned.task, scaled.case
+        # Part of what a record is found by: a case that is cut otherwise is another one.
         cut = f"{_text(scaled.before)} to {_text(scaled.after)}" if scaled.is_smaller else ""
         known = self.records.find(operator=task.name, variant=self.variant.value, key=key, case=case.id, scaled=cut)
         # A fault of ours says nothing about the kernel, and may be gone now.

@@ -52,6 +52,7 @@ _FUNCTIONS = "ascendc.cmake"
 _GENERATOR = "python/site-packages/bin/msopgen"
 _VERSION = re.compile(r"(?im)^\s*version\s*=\s*\[?([\w.]+)")
 _RELEASE = re.compile(r"(?m)^(?:ID|VERSION_ID)=.*$")
+# the presets of operator projects came with this version
 _OLDEST_CMAKE = (3, 19)
 _TOOL_S = 8.0
 _SOURCE = "source the toolkit's set_env.sh, for instance: source /usr/local/Ascend/cann/set_env.sh"

@@ -30,6 +30,7 @@ __all__ = ["main"]
 
 _PROBE_BYTES = 1 << 20
 _PROBE_TIMEOUT_MS = 10_000
+# the largest cache of the family: flushing more than there is does no harm
 _FALLBACK_L2_BYTES = 192 << 20
 _LIMIT_SHARE = 0.8  # of the time-out, after which the hardware is to stop a kernel: before we give up waiting
 

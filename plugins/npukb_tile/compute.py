@@ -490,6 +490,7 @@ def _reads(body: tuple[Statement, ...], *, once: bool) -> Iterator[str]:
 def _path(origin: str, to: str, line: int) -> list[str]:
     """The element types on the way of a cast."""
     bytes_, halves = {"bool", "int8", "uint8"}, {"float16"}
+    # What the instruction Cast offers on these cores; anything else takes two steps or more.
     direct = {
         ("int16", "float32"),
         ("float32", "int16"),

@@ -34,6 +34,7 @@ class Tree:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """Every source file in order."""
+        # os.walk gives names as the file system has them, which differs between machines.
         return tuple(sorted(self._walk()))
 
     def _walk(self) -> Iterator[Path]:
