@@ -52,7 +52,7 @@ def check_computed(program: Program, computed: Computed) -> None:
 def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]) -> list[int]:
     """Bytes of every temporary."""
     sizes = []
-    # The same sizes as the text of `_slot_bytes` in the kernel, which nothing but tests holds to these.
+    # The sizes that `_slot_bytes` writes into the kernel: a change here needs the same one there.
     for slot in parts.computed.slots:
         most = slot.least_bytes
         for name, dtype, rows_only in slot.tiles:
