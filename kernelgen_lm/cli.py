@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
         console.err(f"\n{console.words.text('interrupted; the same command resumes')}")
+        # What shells report of a program that SIGINT ended: 128 and the signal's number.
         return 130
     except click.ClickException as error:
         console.error(console.words.sentence(error.format_message()))

@@ -10,6 +10,7 @@ from kernelgen_lm.corpus.program import Kind, Program, Step
 
 __all__ = ["Drawn", "draw_elementwise", "draw_rows", "draw_whole"]
 
+# Some are positive: roots, logarithms and quotients are drawn only where their intervals allow it.
 _RANGES = ((-1.0, 1.0), (-2.0, 2.0), (-4.0, 4.0), (0.1, 3.0), (0.5, 2.0), (0.0, 1.0), (1.0, 5.0))
 _WHOLE_RANGES = ((-20.0, 20.0), (0.0, 50.0), (-100.0, 100.0))
 _UNARY = tuple(name for name, operation in OPERATIONS.items() if operation.arity == 1)
@@ -108,6 +109,7 @@ def draw_elementwise(rng: Random, *, integers: bool = False, longest: int = 6) -
             merged = builder.apply(_BINARY, open_values[0], open_values[1])
             if merged is None:
                 break
+            # In place of both: what is left open in the end is the one result.
             open_values[:2] = [merged]
         drawn = builder.done()
         fits = len(open_values) == 1 and len(builder.steps) <= longest + 2
@@ -193,6 +195,7 @@ def _normalised(builder: _Builder, length: int) -> bool:
 
 def _spread(builder: _Builder, length: int) -> bool:
     """A tensor combined with one or two rows."""
+    # All three forms are called alike.
     del length
     value = builder.input()
     weights = [builder.input(Kind.COL) for _ in range(builder.rng.choice((1, 1, 2)))]

@@ -128,4 +128,5 @@ def _key(program: Program) -> str:
             # Six digits: orders of evaluation differ in the last ones only. Adding zero removes its sign.
             digest.update(" ".join(f"{value + 0.0:.5e}" for value in result.reshape(-1)[:96]).encode())
         digests.append(digest.hexdigest())
+    # The least stands for all orders of the inputs.
     return min(digests)

@@ -34,6 +34,7 @@ _SIGNS = re.compile(
 _CUTS = re.compile(r"(?<=\n)|(?<=def <k>\()|(?<=\], )")
 #: What differs between programs of a family; all other lines stand together.
 _VARIES = re.compile(rf"{_TYPE}|<i\d>_in|<[fva]\d>|Attribute")
+# Widening an input is the same line in every program: it belongs to the phrase around it.
 _WIDENED = re.compile(r"float32\(<i\d>_in\)$")
 #: Slots of each letter.
 _SLOTS = {"i": 8, "f": 8, "o": 4, "a": 8, "n": 8, "d": 8, "v": 5, "u": 5}
@@ -51,6 +52,7 @@ def pieces(text: str) -> list[str]:
         head, mark, tail = line.rstrip("\n").partition("[:] = ")
         if mark and not _WIDENED.match(tail):
             made += [*_cut(fixed), head + mark, *_SIGNS.findall(tail)]
+            # The end of this line, which was cut off above, begins the next phrase.
             fixed = "\n"
         else:
             fixed += line

@@ -152,6 +152,7 @@ def _statements(
         if tree.kind == "binary" and tree.name in "+-*/" and rng.random() < 0.5:
             tree = Node("compare", name, tree.parts)
         elif rng.random() < 0.5:
+            # Whether a value is finite, or infinite.
             tree = Node("compare", rng.choice(("<", "==")), (Node("call", "abs", (tree,)), leaf("number", "infinity")))
         else:
             tree = Node("compare", name, (tree, other))
@@ -238,6 +239,7 @@ def evaluate(
     for at, array in enumerate(arrays):
         values[("in", str(at))] = values[("scalar", str(at))] = array
     if family == "whole":
+        # Tells compute that folds go over all axes.
         values[("", "whole")] = 1.0
     result = np.zeros(())
     with np.errstate(all="ignore"):
@@ -252,6 +254,7 @@ def _arrays(inputs: Sequence[Input], span: Interval) -> tuple[NDArray[Any], ...]
 
 @cache
 def _drawn(kinds: tuple[str, ...], span: Interval) -> tuple[NDArray[Any], ...]:
+    # Always the same arrays: the key under which an exclusion keeps its results says their kinds and range only.
     rng = np.random.default_rng(0)
     extents = {"full": (6, 48), "col": (48,), "scalar": (1,), "single": (1,)}
     return tuple(rng.uniform(span.low, span.high, extents[kind]) for kind in kinds)
@@ -315,6 +318,7 @@ class _Asking:
         program = Writing(self).text()
         numbers = {text: slot for slot, text in found.names.items() if slot.startswith("<n")}
         lines = [
+            # Elsewhere numbers are sizes, which may equal one of the formula by chance.
             _NUMBER.sub(lambda match: numbers.get(match[0], match[0]), line) if "[:] = " in line else line
             for line in program
         ]
@@ -353,6 +357,7 @@ class _Asking:
 
     def _constants(self, taken: Sequence[str]) -> dict[str, str]:
         """Numbers that the formula calls by name."""
+        # Sorted: a set of strings has another order in every process, and the draw has to be the same.
         values = sorted({node.name for _, tree in self.statements for node in walk(tree) if _DECIMAL.match(node.name)})
         if not values or self.rng.random() < 0.7:
             return {}
@@ -406,6 +411,7 @@ class _Asking:
         for at, source in enumerate(self.inputs):
             letter = (
                 source.name[0]
+                # Initials stand for the inputs only where they tell them apart.
                 if brief and len({other.name[0] for other in self.inputs}) == len(self.inputs)
                 else source.name
             )

@@ -348,6 +348,7 @@ def compute(tree: Node, values: Mapping[tuple[str, str], _Array | float]) -> _Ar
         return _ONE[name].compute(parts[0])
     if kind == "fold":
         axis = None if values.get(("", "whole")) is not None else -1
+        # The axis stays, so that the result meets the tensors that it was folded from.
         return np.asarray(_FOLDS[name](parts[0], axis=axis, keepdims=True))
     if kind == "scan":
         return _scan(name, parts[0])
@@ -372,6 +373,7 @@ def _scan(name: str, given: _Array) -> _Array:
         return np.asarray(run(given[..., ::-1], axis=-1)[..., ::-1])
     result = np.asarray(run(given, axis=-1))
     if way == "before":
+        # Nothing lies before the first: the sum of nothing is 0, the product 1.
         start = np.full_like(result[..., :1], 0 if kind == "sum" else 1)
         result = np.concatenate([start, result[..., :-1]], axis=-1)
     return result

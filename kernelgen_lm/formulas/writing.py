@@ -14,6 +14,7 @@ __all__ = ["AXIS", "Asked", "Input", "Writing"]
 #: What an attribute means that names the axis to fold; others have the number of their place in the formula.
 AXIS = -2
 #: What a fold of nothing is.
+# Of extremes a number near the end of float32's range: the language has no word for infinity.
 _STARTS = {"sum": "0.0", "mean": "0.0", "max": "-3.0e38", "min": "3.0e38", "prod": "1.0"}
 
 
@@ -171,6 +172,7 @@ class Writing:
         narrow = self.asking.narrow
         held = [(slot, source) for slot, source in self.inputs if source.kind in ("full", "col")]
         tree = self.asking.statements[-1][1]
+        # Equal folds share one pass over the row.
         folds = list(dict.fromkeys(node for node in walk(tree) if node.kind == "fold"))
         scale = "scale" if any(fold.name == "mean" for fold in folds) else ""
         places = dict(self.places)
@@ -235,6 +237,7 @@ class Writing:
         head = [
             "@host",
             f"def plan({self.first}, <a{place}>):",
+            # Axes count from the end where they are negative, as in PyTorch.
             f"    level = <a{place}> + {self.first}.rank if <a{place}> < 0 else <a{place}>",
             f"    d = {shape}[level]",
             f"    inner = prod({behind})",
@@ -268,6 +271,7 @@ class Writing:
         each = [*self._wide(), *self._before()]
         last = f"<o0>_out[:] = {asking.result}({translate(_replaced(tree, fold, leaf('folded', '')), places)})"
         if fold.kind == "scan":
+            # A sum of what comes before is stored before this element is added.
             each += [last, f"own[:] = {added}"] if way == "before" else [f"own[:] = {added}", last]
             stored = ["            with copy_out:", f"                store(<o0>[{start}], <o0>_out, length)"]
             return [*head, *(f"                {line}" for line in each), *stored]

@@ -73,6 +73,7 @@ def _end(run: Path) -> list[str]:
     said = [f"{last[name]:.4g} {name}" for name in ("loss", "reward", "pass@1", "compile@1") if name in last]
     if not said or "step" not in last:
         return []
+    # Only our own loop logs how many steps there are to be; TRL's trainers do not.
     planned = f" of {last['steps']:,}" if last.get("steps", last["step"]) > last["step"] else ""
     return [f"{last['step']:,}{planned} steps; at the end {', '.join(said)}", ""]
 

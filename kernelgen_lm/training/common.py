@@ -87,6 +87,7 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
     """The settings in a run folder, None when they are of another kind of run."""
     try:
         return type(config).model_validate_json(path.read_text(encoding="utf-8"))
+    # Equal to no configuration, so that the folder is refused.
     except ValidationError:
         return None
 

@@ -122,6 +122,7 @@ def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> l
 
 
 def _name(text: str) -> str:
+    # The name becomes that of a folder.
     if not re.fullmatch(r"[\w.-]+", text) or text in MADE:
         raise UsageError(f"{text!r} is no name of a model", field="NAME", remedy="letters, digits, '-', '_' and '.'")
     return text

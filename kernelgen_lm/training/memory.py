@@ -80,6 +80,7 @@ class Shape:
     @property
     def layer(self) -> int:
         """Parameters of a layer."""
+        # Query and output have all heads, keys and values may have fewer.
         attention = self.hidden * self.head * 2 * (self.heads + self.key_value_heads)
         norms = 2 * self.hidden + (2 * self.head if self.normed else 0)
         return attention + 3 * self.hidden * self.feed_forward + norms
@@ -88,7 +89,7 @@ class Shape:
     def parameters(self) -> int:
         """All of them."""
         words = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return words + self.layers * self.layer + self.hidden
+        return words + self.layers * self.layer + self.hidden  # the norm after the last layer
 
     @property
     def key_value_bytes(self) -> int:
@@ -143,6 +144,7 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             data["hidden_size"],
             data["num_attention_heads"],
             data.get("num_key_value_heads", data["num_attention_heads"]),
+            # Older configurations lack it or say null.
             data.get("head_dim") or data["hidden_size"] // data["num_attention_heads"],
             data["intermediate_size"],
             data["vocab_size"],

@@ -163,6 +163,7 @@ def card_tables(scores: Mapping[str, object]) -> list[str]:
     ks = sorted({int(k) for row in rows for k in _at(row)})
     if len(ks) > 1:
         lines += ["", "At least one of k answers is right:", ""]
+        # Keys of JSON objects are texts.
         table = [(*_place(row), *(_rate(_at(row).get(str(k))) for k in ks)) for row in rows]
         lines += _markdown(("model", "seeds", "group", *(f"pass@{k}" for k in ks)), table)
     if differences:

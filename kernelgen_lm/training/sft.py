@@ -93,6 +93,7 @@ def tokens_of(sample: Sample, tokenizer: PreTrainedTokenizerBase) -> plain.Token
     whole = str(tokenizer.apply_chat_template(messages, tokenize=False))
     asked = str(tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True))
     told = whole[len(asked) :] if whole.startswith(asked) else _after_opening(messages, asked, tokenizer)
+    # The template has written the special tokens.
     prompt: list[int] = tokenizer(asked, add_special_tokens=False)["input_ids"]
     answer: list[int] = tokenizer(told, add_special_tokens=False)["input_ids"]
     return plain.Tokens([*prompt, *answer], len(prompt))
