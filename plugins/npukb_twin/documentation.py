@@ -27,6 +27,7 @@ _INTERNAL = frozenset(
 )
 _MOST_DECLARATIONS = 12
 _MOST_LINES = 40
+# braces are doubled: str.format puts the name in
 _FUNCTION = (
     r"(?:^template <[^\n]*\n(?:[^\n;{{}}]*\n)?)?^[ \t]*NPUKB_(?:API|ONCE)\b[^;{{}}()]*?\b{name}\([^;{{]*?\)(?: const)?"
 )

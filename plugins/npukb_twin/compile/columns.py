@@ -98,6 +98,7 @@ class Column:
     def prelude(self) -> str:
         """What stands in front of a kernel's text: the macros of the architecture."""
         return "".join(
+            # an empty value: the architecture does not define the macro
             f"#undef {name}\n" + (f"#define {name} {value}\n" if value else "")
             for name, value in self.file.macros.items()
         )

@@ -276,6 +276,7 @@ def _launching(code: str) -> Iterator[tuple[int, int]]:
     for at, letter in enumerate(code) if launches else ():
         if letter == "{":
             inside = bool(depth) and depth[-1][1]
+            # a function's brace follows the bracket of its parameters; those of if and for lie inside of one
             depth.append((at, inside or code[max(0, at - 99) : at].rstrip().endswith(")")))
         elif letter == "}" and depth:
             start, function = depth.pop()

@@ -235,6 +235,7 @@ def _compile_for(
         with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
         words = compile_command(other.toolchain, with_its, unit, kind, f"{image.name}{COUNTED}")
         done = _count(words, other.toolchain, kept, work, call)
+        # any other failure leaves no image, and the kernel's own code is counted
         if done.timed_out or done.returncode < 0:
             rule = "timeout" if done.timed_out else "compiler"
             outcome = Outcome.TIMEOUT if done.timed_out else _outcome(done)
@@ -314,8 +315,10 @@ def unit_text(
     launch = f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
     text = (
         "#include <kernel_operator.h>\n"  # before names change, so that the entry may be called as a function of libm
+        # chr(10): before Python 3.12 the braces of an f-string cannot hold a backslash
         f"{''.join(f'#include <{name}>{chr(10)}' for name in headers)}"
         f"{names}"
+        # launch.h asks whether the candidate's own text has included the API
         "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
         f"{unit.prelude}"
         f"{macro}"

@@ -147,6 +147,7 @@ def instructions() -> tuple[Row, ...]:
     """Every row of the instruction table, in its order."""
     rows = []
     for text in _ROW.findall(_text("instructions.def")):
+        # commas inside of brackets part no columns
         columns = [column.strip() for column in re.split(r",(?![^(]*\))", text)]
         name, call, unit, operands, types, span, flow, bits, cost, rate16, rate32, chapter = columns
         rows.append(

@@ -43,6 +43,7 @@ def template_of(files: Mapping[str, str], entry: str) -> tuple[TemplateParameter
         return None
     for text in sources:
         declaration = _DECLARATION.search(text)
+        # sources may bring a definition of the macro along
         if declaration is not None and not text[: declaration.start()].rstrip().endswith("#define"):
             _, *parameters = at_commas(_inside(text, declaration.end()))
             return tuple(_parameters(parameters))

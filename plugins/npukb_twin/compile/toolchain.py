@@ -107,6 +107,7 @@ def packaged(arch: str) -> Toolchain | None:
     zig, library = root / "zig", root / "lib"
     if not (arch and zig.exists()):
         return None
+    # zig keeps the kernel's headers of both x86 processors in one folder
     libc = "x86" if arch == REFERENCE else arch
     includes = (
         library / "libcxx/include",
@@ -220,6 +221,7 @@ def clean_environment(work: Path) -> dict[str, str]:
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": str(work),
         "TMPDIR": str(work),
+        # messages are read (messages.py), and would be translated otherwise
         "LC_ALL": "C",
         "ZIG_GLOBAL_CACHE_DIR": str(work / ZIG_CACHE),
         "ZIG_LOCAL_CACHE_DIR": str(work / ZIG_CACHE),

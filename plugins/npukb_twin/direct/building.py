@@ -171,6 +171,7 @@ def _noted(
     places = calling.places_of(built.task, case)
     free = calling.first_free(places)
     workspace = Memory("workspace", free, calling.workspace_bytes(built.task))
+    # what the function allocates itself lies behind the workspace
     own = calling.first_free((*places, Place("workspace", workspace.tensor, free)))
     lines = [f"memory {own}", *calling.values_of(built.call, built.task, case, places, blocks)]
     limits = host_types.HostLimits(wall_s=timeout_s)
@@ -216,6 +217,7 @@ def _placed(built: BuiltDirect, said: tuple[Diagnostic, ...]) -> Iterator[Diagno
 
 def _compile_kernel(built: BuiltDirect, name: str, tools: Tools, timeout_s: float) -> driver.Compiled:
     """The images of one kernel, compiled unless they are there."""
+    # whoever needs the same kernel waits instead of compiling it again
     with built.lock:
         if name not in built.images:
             built.images[name] = _compiled(built, name, tools, timeout_s)
@@ -230,6 +232,7 @@ def _compiled(built: BuiltDirect, name: str, tools: Tools, timeout_s: float) -> 
     if file is None:
         said = Diagnostic(Severity.ERROR, "launch", f"the sources define no kernel named {entry}")
         return driver.Compiled(Outcome.COMPILE_ERROR, None, tuple(_placed(built, (said,))))
+    # names with template arguments have signs that a folder's name should not
     work = built.folder / f"kernel-{sha256(name.encode()).hexdigest()[:12]}"
     work.mkdir()
     files = {**source.launch_headers(built.files), **built.files}

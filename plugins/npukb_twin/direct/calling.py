@@ -165,6 +165,7 @@ def _value(
 
 def _attribute(value: object) -> str:
     if isinstance(value, str):
+        # in hexadecimal: a text may hold blanks and line breaks, which part words and arguments
         return f"text {value.encode().hex()}"
     if isinstance(value, tuple):
         kind = "reals" if any(isinstance(item, float) for item in value) else "integers"

@@ -98,6 +98,7 @@ class Launcher:
         read, write = os.pipe()
         token = secrets.token_hex(16)
         numbers = {**self.machine.numbers, **self.machine.rates}
+        # the child inherits the descriptor under its number; repr keeps every digit of a number
         script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in numbers.items())]
         script += [] if self.machine.column is None else self.machine.column.lines()
         arguments = list(buffers.lines())

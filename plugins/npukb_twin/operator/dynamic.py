@@ -190,6 +190,7 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         template=_template(built, variant.key),
     )
     work = built.folder / f"kernel-{variant.id}"
+    # kernels may include headers of the host side, such as that of the tiling data
     write_files({**built.host_files, **built.translated.files}, work)
     result = driver.compile_unit(
         unit,
@@ -201,6 +202,7 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         timeout_s=timeout_s,
     )
     with built.lock:
+        # two threads may have compiled the same: one result counts for both
         return built.images.setdefault(variant, result)
 
 
@@ -420,6 +422,7 @@ def other_chip(
     description: host_types.OperatorDescription, machine: Machine, files: Mapping[str, str]
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""
+    # a definition names families (ascend910b), of which the machine is one chip (ascend910b2)
     family = machine.chip.lower().replace("ascend", "")
     units = [unit for unit in ALIKE_UNITS if family.startswith(unit.replace("ascend", ""))]
     wanted = {*description.socs, *(ALIKE_UNITS if ALIKE_UNITS & set(description.socs) and units else ())}

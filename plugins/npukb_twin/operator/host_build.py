@@ -253,6 +253,7 @@ def build_image(
     def compile_unit(name: str, index: int) -> Finished:
         unit = f"host{index}"
         write_unit(work, unit, f'#include "{name}"\n')
+        # -MD: the files that were read are what a kept image is found again by
         own = (*to_its_place(toolchain), "-MD", "-MF", f"{unit}.d", "-c", unit_file(unit), "-o", f"{unit}.o")
         return call_compiler((*command, *own), stop=unit_stop(unit, command))
 

@@ -232,6 +232,7 @@ def _argument(entry: Mapping[str, Any]) -> OpArgument:
         scalar_list=entry["scalar_list"],
         value_depend=entry["value_depend"],
         depends_on_compute=entry["depends_on_compute"],
+        # JSON has neither infinities nor NaN: they come as text
         initial=tuple(float(value) if isinstance(value, str) else value for value in entry["initial"]),
     )
 
