@@ -46,6 +46,7 @@ class Head:
     @property
     def silent(self) -> bool:
         """Whether it did not answer when it was last asked."""
+        # Held while asking, too: threads that want to know at the same time share one answer.
         with self._lock:
             if self._clock() - self._asked >= _ASK_EVERY_S:
                 try:

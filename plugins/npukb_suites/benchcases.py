@@ -136,6 +136,7 @@ def _case(
     shapes += [None] * (len(inputs) - len(shapes))
     dtypes = _spread(_in_order(row["dtype"], inputs), len(shapes))
     ranges = _in_order(row["value_range"], inputs)
+    # One range for all inputs is a pair of numbers; one for each is a list of pairs.
     nested = isinstance(ranges, list) and bool(ranges) and any(isinstance(one, list) or one is None for one in ranges)
     ranges = _spread(ranges, len(shapes)) if nested else [ranges] * len(shapes)
     values = {

@@ -312,6 +312,7 @@ class _Drafting:
 
 def _by_name(tensors: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Tensors by name, those of a list together."""
+    # Tensors of one list follow each other: groupby joins neighbours only.
     return [(own, list(some)) for own, some in groupby(tensors, key=lambda one: str(one["listed"] or one["name"]))]
 
 

@@ -70,6 +70,7 @@ class TorchReference:
             raise TaskError(message, location=SourceLocation(self._place))
         header = {
             "action": "draw",
+            # Torch takes seeds of 64 bits at most.
             "seed": seed % (1 << 63),
             "sizes": sizes,
             "attributes": self._named(attributes, "init"),

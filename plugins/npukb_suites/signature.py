@@ -226,6 +226,7 @@ def _default(kind: str, text: str | None, part: str) -> object:
         raise _wrong(
             "--attributes", f"{part!r}: {text!r} is not of type {kind}", f"write {kind} as JSON has it"
         ) from None
+    # Where a float is meant people write 1; a bool, which is an int to Python, stays what it is.
     return float(value) if kind == "float" and type(value) is int else value
 
 

@@ -163,6 +163,7 @@ def _cases(
         entry: dict[str, Any] = {
             "id": "smoke" if profile == "smoke" else str(position),
             "inputs": {
+                # An input with fewer types than the first one keeps its last.
                 tensor.name: _each(tensor, axes, profile, dtype=tensor.dtypes[min(position, len(tensor.dtypes) - 1)])
                 for tensor in inputs
             },

@@ -34,6 +34,7 @@ _Dumper.add_representer(str, _text)
 def task_text(task: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
     """``task.yaml``, with comments at its head."""
     head = "".join(f"# {line}\n" for comment in comments for line in comment.splitlines())
+    # A copy, since the description is changed below.
     plain = json.loads(json.dumps(task))
     if "description" in plain:
         # YAML has no block style for text with tabs or with blanks at the ends of lines, as PyYAML writes it.

@@ -43,6 +43,7 @@ def recorded_task(
     """``task.yaml``, ``reference.py`` and the data. TaskError where the records do not fit one interface."""
     attributes = interface.attributes or _told_attributes(records)
     smallest = min(records, key=lambda record: record.elements)
+    # By number: a case's name may begin with a digit, which no function's can.
     draws = {record.name: f"draw_{position}" for position, record in enumerate(records)}
     outputs = [_output(tensor, records, interface) for tensor in _names([record.outputs for record in records])]
     task = {

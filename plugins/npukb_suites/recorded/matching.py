@@ -118,6 +118,7 @@ def _arrays(paired: Mapping[str, Written | None]) -> dict[str, Any]:
 
 def _reads(values: Iterable[Any], written: Sequence[Written]) -> bool:
     """Whether an application reads the inputs that the script wrote: it may look for them elsewhere."""
+    # By their bytes: the application may give them another shape than the script.
     given = {array.tobytes() for array in values if isinstance(array, np.ndarray)}
     return not written or any(file.array.tobytes() in given for file in written)
 
@@ -206,6 +207,7 @@ def fitted(record: Record, interface: Interface) -> Record:
         dtypes = () if tensor is None else by_name[tensor.like].dtypes if tensor.like else tensor.dtypes
         if array is None or not dtypes or array.dtype.name in dtypes:
             return array
+        # Floats say what they are; whole numbers may stand for the bits of another type.
         bits = array.dtype.kind in "biu"
         same = [DType(one) for one in dtypes if bits and DType(one).itemsize == array.dtype.itemsize]
         if not same and array.dtype.kind in "iu":

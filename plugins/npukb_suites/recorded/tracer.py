@@ -82,6 +82,7 @@ def main(arguments: list[str]) -> None:
     sys.argv = arguments[1:]
     sys.path.insert(0, str(Path(script).resolve().parent))
     sys.addaudithook(tracer.audit)
+    # A profile function hears of functions in C, such as tofile; a trace function does not.
     sys.setprofile(tracer.profile)
     try:
         runpy.run_path(script, run_name="__main__")

@@ -52,6 +52,7 @@ class Subject:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
             return None
+        # Without self.
         parameters = parameters[1:] if self.is_class else parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return [parameter.name for parameter in parameters if parameter.kind not in kinds]
@@ -214,6 +215,7 @@ def attribute_type(value: Any) -> str:
 
 
 def _like(value: Any, own: Any) -> Any:
+    # Questions come as JSON, which has lists alone.
     return tuple(value) if isinstance(own, tuple) and isinstance(value, list) else value
 
 
