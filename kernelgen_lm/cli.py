@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         language, words = lift_language(sys.argv[1:] if argv is None else argv)
         console.speak(language)
+        # Not main(), which prints click's own messages and ends the process.
         with translated(group, console.words).make_context("kernelgen-lm", words, obj=console) as context:
             code = context.command.invoke(context)
     except click.exceptions.Exit as stop:

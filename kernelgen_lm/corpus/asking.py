@@ -212,6 +212,7 @@ def _formula(rng: Random, spec: Spec, program: Program, attributes: Mapping[int,
         prefix = _CALLS[notation]
         text = re.sub(r"\b(exp|sqrt|tanh)\(", rf"{prefix}\1(", text)
         text = re.sub(r"\bln\(", f"{prefix}log(", text)
+        # Python has neither bars nor ^ for these.
         text = re.sub(r"\|(\w+)\|", rf"{prefix}abs(\1)", text).replace("^2", " ** 2")
     if notation == "power":
         text = re.sub(r"\bexp\(([\w ]+)\)", r"e^\1", text)

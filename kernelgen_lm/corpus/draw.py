@@ -48,6 +48,7 @@ class _Builder:
 
     def apply(self, names: tuple[str, ...], *operands: int) -> int | None:
         """Apply one of the operations that may be applied here; None where none may."""
+        # Many operations are refused where the operand's interval reaches.
         for _ in range(_ATTEMPTS):
             operation = OPERATIONS[self.rng.choice(names)]
             step = self._step(operation, operands)
@@ -112,6 +113,7 @@ def draw_elementwise(rng: Random, *, integers: bool = False, longest: int = 6) -
             # In place of both: what is left open in the end is the one result.
             open_values[:2] = [merged]
         drawn = builder.done()
+        # Merging what was left open took steps beyond those that were asked for.
         fits = len(open_values) == 1 and len(builder.steps) <= longest + 2
         if drawn is not None and fits and _is_new(drawn.program):
             return drawn
@@ -129,6 +131,7 @@ def _grow(builder: _Builder, open_values: list[int]) -> None:
     value = open_values[position]
     if rng.random() < 0.2 and len(builder.kinds) > 1:
         other = rng.randrange(len(builder.inputs))
+        # In either order, which decides what a difference or a quotient is.
         result = builder.apply(_BINARY, *rng.sample((value, other), 2)) if other != value else None
     elif rng.random() < 0.25 and len(open_values) > 1:
         other_position = rng.choice([index for index in range(len(open_values)) if index != position])

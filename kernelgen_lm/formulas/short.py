@@ -85,6 +85,7 @@ def draw_short(rng: Random) -> Short | None:
     statements = _statements(rng, family, inputs, attributes, truth)
     used = set().union(*(names_in(tree) for _, tree in statements))
     wanted = {("in" if source.kind in ("full", "col") else "scalar", str(at)) for at, source in enumerate(inputs)}
+    # Every input has to be used; a single operation has a name of its own, which benchmarks ask for.
     if not wanted <= used or sum(operations(tree) for _, tree in statements) < 2:
         return None
     if (

@@ -120,7 +120,7 @@ class Writing:
             *(f"{indent}    {_value(slot)}[:] = float32({slot}_in)" for slot, _ in self.scalars),
         ]
 
-    def _buffers(self) -> list[str]:
+    def _buffers(self) -> list[str]:  # depth=2 keeps two of each: one is copied while the other is computed with
         return [
             *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in self.full),
             *self._values("tile"),

@@ -127,6 +127,7 @@ def _unquantised(model: PreTrainedModel) -> PreTrainedModel:
         config, attn_implementation=model.config._attn_implementation
     )
     made.load_state_dict(model.state_dict())
+    # A model that is made of its configuration alone does not know which tokens end an answer.
     made.generation_config = model.generation_config
     return made
 

@@ -113,6 +113,7 @@ def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> l
                 enter(FEW_SHOT, checkpoint, FEW_SHOT)
         elif text in MADE:
             style = FEW_SHOT if text == UNTRAINED_FEW_SHOT else ""
+            # Models of one recipe differ in their seeds alone, so the first stands for all.
             enter(text, untrained(own[0], folder / "untrained" / "model", _seed(entered[0])), style)
         else:
             raise UsageError(

@@ -104,6 +104,7 @@ def difference_rows(sittings: Sequence[Sitting], groups: Groups, model: str) -> 
         theirs = [sitting for sitting in sittings if sitting.model == other]
         pairs = [(left, right) for left in mine if (right := _partner(left, theirs)) is not None]
         for group, problems in groups.items():
+            # With one pair of seeds its row would be the one over all.
             if len(pairs) > 1:
                 rows += [_difference(group, problems, [left], [right]) for left, right in pairs]
             rows.append(_difference(group, problems, mine, theirs))

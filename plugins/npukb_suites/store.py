@@ -134,6 +134,7 @@ def _make(suite: str, entry: Entry, importer: Importer) -> Sequence[str]:
         (fresh / name).write_text(text, encoding="utf-8")
     told = json.dumps({"key": key, "place": str(entry.place), "notes": made.notes})
     (fresh / _ORIGIN).write_text(told, encoding="utf-8")
+    # A rename does not replace a folder that has contents.
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(exist_ok=True)
     fresh.rename(folder)

@@ -25,6 +25,7 @@ __all__ = ["case_names", "recorded_task"]
 _CPU_ELEMENTS = 1 << 20
 #: What samples compare with: the answer was computed in the element type, too, so that both sides round.
 _RELATIVE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-4, "float64": 1e-4, "complex64": 1e-4, "complex128": 1e-4}
+# The JSON stands in a raw string, which keeps its backslashes; its quotes are escaped, so it cannot end the string.
 _HEAD = '''"""Right answers of {name}, recorded with its inputs: {source}."""
 
 import json

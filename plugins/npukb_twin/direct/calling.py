@@ -52,6 +52,7 @@ def call_of(files: Mapping[str, str], task: Task) -> Call | Diagnostic:
     if asked.arguments is not None:
         return Call(function, tuple(asked.arguments))
     by_name = {fold(name): name for name in (*_tensors(task), *(spec.name for spec in task.attributes))}
+    # These words are about the launch, also where the task calls something so.
     by_name |= dict.fromkeys(_BLOCKS, "blocks") | {"stream": "stream", "aclstream": "stream", "workspace": "workspace"}
     tensors = [by_name.get(fold(parameter)) for parameter in function.parameters]
     if None in tensors:
@@ -77,6 +78,7 @@ def _chosen(known: Sequence[HostFunction], wanted: str, task: Task) -> HostFunct
             if host_function.name == plain or host_function.name.endswith(f"::{plain}")
         ]
     else:
+        # The first usual name that there is; without one, whatever launches.
         usual = (f"{task.kernel}_do", f"{task.kernel}_launch", f"launch_{task.kernel}", "launch", task.kernel)
         fitting = [
             host_function

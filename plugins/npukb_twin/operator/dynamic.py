@@ -336,6 +336,7 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
             dtype = _converted(argument, row)
             array = values if dtype is None else values.astype(dtype.numpy(), copy=False)
             shape = array.shape if dtype is None else (max(array.size, 1),)
+            # other values are in device memory, which a tiling function cannot read
             tensor = _tensor(argument, row, shape, array.dtype, array.tobytes() if argument.value_depend else None)
         inputs.append(tensor)
     outputs: list[host_types.TensorArgument | tuple[host_types.TensorArgument, ...] | None] = []
