@@ -184,7 +184,6 @@ def _traffic(profile: Profile, case: Case) -> str:
     if not wanted or not moved:
         return ""
     ratio = moved / wanted
-    # Seldom exactly 1: copies of ragged lengths move whole blocks.
     again = "every input byte is read once" if 0.95 < ratio < 1.05 else f"{ratio:.2g} times the size of the inputs"
     return f"Traffic: {_bytes(moved)} come in for inputs of {_bytes(wanted)}: {again}."
 

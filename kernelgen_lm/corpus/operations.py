@@ -310,7 +310,7 @@ _TABLE = (
         "({a} if {a} > {c} else 0)",
         "where({a} > {c}, {a}, {zero})",
         lambda a, c: np.where(a > c, a, 0.0),
-        # 0 is among the results, whatever the operand's interval.
+        # 0 may be among the results, wherever the operand lies.
         lambda a, c: Interval(min(a.low, 0.0), max(a.high, 0.0)),
         True,
         (0.5, 0.25, -0.5, 1.0, 0.1),
@@ -375,7 +375,6 @@ REDUCTIONS: Mapping[str, Reduction] = {
             "Max",
             "max_j {a}",
             "row_max",
-            # Near the end of float32's range, since the language has no word for infinity.
             "-3.0e38",
             "max({own}, {new})",
             lambda a: a.max(axis=-1),

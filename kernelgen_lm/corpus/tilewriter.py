@@ -259,6 +259,7 @@ class _Writer:
         return [
             f"def plan({first}):",
             f"    total = {first}.size",
+            # All of them, however little there is to do: sync_all() needs every core.
             "    cores = vector_cores()",
             "    share = round_up(ceil_div(total, cores), 128)",
             f"    {self.output}.shape = (1,)",

@@ -14,7 +14,6 @@ __all__ = ["AXIS", "Asked", "Input", "Writing"]
 #: What an attribute means that names the axis to fold; others have the number of their place in the formula.
 AXIS = -2
 #: What a fold of nothing is.
-# Of extremes a number near the end of float32's range: the language has no word for infinity.
 _STARTS = {"sum": "0.0", "mean": "0.0", "max": "-3.0e38", "min": "3.0e38", "prod": "1.0"}
 
 
@@ -149,6 +148,7 @@ class Writing:
             "@host",
             "def plan():",
             f"    <o0>.shape = {self.first}.shape",
+            # The host function knows no sizes of lists: the kernel shares the work out.
             "    launch(cores=vector_cores(), lanes=vector_cores(), tile=2048)",
             *self._signature("lanes, tile"),
             *self._buffers(),
@@ -302,6 +302,7 @@ class Writing:
             "@host",
             f"def plan({self.first}):",
             f"    total = {self.first}.size",
+            # All of them, as sync_all() needs every core.
             "    cores = vector_cores()",
             "    share = round_up(ceil_div(total, cores), 128)",
             "    <o0>.shape = ()",

@@ -85,7 +85,7 @@ def _public(setting: object) -> object:
     if isinstance(setting, list):
         return [_public(value) for value in setting]
     if isinstance(setting, str) and Path(setting).is_absolute():
-        return "/".join(Path(setting).parts[1:][-2:])
+        return "/".join(Path(setting).parts[1:][-2:])  # the first part is the root
     return setting
 
 

@@ -94,6 +94,7 @@ class Shape:
     @property
     def key_value_bytes(self) -> int:
         """Of one token's keys and values in 16 bits, for a model that answers."""
+        # Keys and values, of two bytes each.
         return 2 * 2 * self.layers * self.key_value_heads * self.head
 
     def adapters(self, rank: int) -> int:

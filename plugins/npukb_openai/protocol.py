@@ -20,7 +20,7 @@ _FINISH_REASONS = {
     "length": FinishReason.LENGTH,
     "max_tokens": FinishReason.LENGTH,
     "tool_calls": FinishReason.STOP,
-    "function_call": FinishReason.STOP,
+    "function_call": FinishReason.STOP,  # from servers that know the older form of tools alone
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 

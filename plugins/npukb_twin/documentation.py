@@ -150,6 +150,7 @@ def _tidy(match: re.Match[str]) -> str:
         for line in members
         if line.startswith("    ")
     ]
+    # deeper lines are inside of a member
     members = [line for line in members if not line.startswith("     ") and line.strip() != "}"]
     members = [line for line in members if not _OWN.search(line)]
     return "\n".join([" ".join(head.split()), *members[:_MOST_LINES], "};"])

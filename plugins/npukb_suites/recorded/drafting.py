@@ -60,6 +60,7 @@ def recorded_task(
             "attributes": [_attribute(attribute) for attribute in attributes],
             "outputs": outputs,
         },
+        # No workspace: kernels of samples take none.
         "reference": "reference.py:reference",
         "tolerance": {"limits": _limits(records)},
         "cases": [_case(record, draws[record.name], record is smallest) for record in records],

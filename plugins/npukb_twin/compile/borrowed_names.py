@@ -71,7 +71,7 @@ _DEFINED = (
 def borrowed(files: Mapping[str, str]) -> str:
     """What stands in front of a kernel for the names that its ``files`` mention; empty when they need none."""
     texts = [text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)]
-    # most kernels mention none: a search for words is much cheaper than masking a text
+    # looking for words first is much cheaper than masking a text
     if not any(name in text for text in texts for name in (*BORROWED, "matmul::InitOutput")):
         return ""
     codes = [masked(text) for text in texts]

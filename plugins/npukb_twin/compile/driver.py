@@ -214,10 +214,12 @@ def _compile_for(
     refuse_stale(done.output, runtime.host.parent)
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
+        # what the twin lacks is no fault of the kernel
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
     unit_object = unit_object or Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
+    # in front: of functions with one name the linker takes the one that it sees first
     first = (str(runtime.thunks),) if jumps and runtime.thunks is not None else ()
     link = (*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name)
     linked = call(link, stop=Stop(f"{name}.o", image.name))

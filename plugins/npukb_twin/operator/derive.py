@@ -153,7 +153,7 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
         meetings.discard("SyncAll")  # nobody to wait for
     if answer.block_dim > cores or (answer.block_dim < cores and meetings):
         return "", f"it wants {answer.block_dim} blocks that wait for each other; the static track has {cores}"
-    # tiling functions add the system's part, which no static kernel has
+    # a tiling function may add the system's part, which no static kernel has
     wanted = sum(answer.workspace_bytes)
     if wanted >= dynamic.SYSTEM_WORKSPACE_BYTES:
         wanted -= dynamic.SYSTEM_WORKSPACE_BYTES

@@ -130,7 +130,7 @@ def place_of(pattern: str, files: Mapping[str, str]) -> tuple[str, int]:
     """File and line of the first code in ``files`` that matches ``pattern``; strings count as code."""
     for name, text in files.items():
         for match in re.finditer(pattern, text):
-            # where the two differ the match begins in a comment
+            # where the two differ the match begins in a comment or a string
             if masked(text)[match.start()] == text[match.start()]:
                 return name, text.count("\n", 0, match.start()) + 1
     return "", 0
