@@ -114,6 +114,7 @@ def make_documents(
     whole = sha256(" ".join(page.hash for page in pages))
     totals: Counter[str] = Counter()
     for page in pages:
+        # Without names of benchmarks: the text of a frozenset differs from process to process.
         words = (VERSION, page.name, page.hash, whole, wish._replace(code=wish.code._replace(benchmarks=frozenset())))
         key = sha256(repr(words))[:24]
         shard, counts_path = folder / "shards" / f"{key}.jsonl", folder / "counts" / f"{key}.json"

@@ -153,6 +153,7 @@ def _argument(text: str) -> Argument | None:
     """``const LocalTensor<T>& dst`` and the like; None for an expression."""
     declared, _, default = text.partition("=")
     match = re.fullmatch(r"(?P<type>.+?[\s*&>])(?P<name>[A-Za-z_]\w*)(?:\[\w*\])?", declared.strip())
+    # Such signs, or a number in front of the name, make it an argument of a call.
     if match is None or re.search(r"[+/\"'.()]|\d\s*$", match["type"]):
         return None
     return Argument(match["type"].strip(), match["name"], default.strip())

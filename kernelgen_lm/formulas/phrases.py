@@ -25,6 +25,8 @@ TEMPLATE = """{%- for message in messages -%}
 {%- endif -%}
 {%- endfor -%}"""
 _TYPE = r"\b(?:bfloat16|float16|float32|bool|int32|int8|uint8|int16|int64)\b"
+# In this order: a row of the interface with its type, extents, slots, powers and numbers, signs, words,
+# and any other character.
 _SIGNS = re.compile(
     rf"\n<[ioa]\d> (?:list )?(?:{_TYPE}|float|int|bool|absent)| (?:1|<d\d>)+|{SLOT.pattern}"
     r"| \*\* 2|\d\.0\b|\d+\.\d+(?:e\d+)?|\d| [-+*/<>=!]=? |, | if | else |\^[23]|[A-Za-z_]\w*\(?|.",

@@ -89,6 +89,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
         log = watch.whole(done)
         start = str(place / "model")
     if settings.rounds > 1:
+        # The last round's model under the name that it has after every training.
         model, tokenizer = load_model(start)
         model.save_pretrained(str(folder / "model"))
         tokenizer.save_pretrained(str(folder / "model"))

@@ -219,6 +219,7 @@ class Pool:
                         f"no node of the cluster has been left for {self.patience_s:.0f} s",
                         remedy="start nodes and run the same command again: finished samples are kept",
                     )
+                # with a limit, as nobody tells when a new desk is ready
                 self._changed.wait(_GLANCE_S)
 
     def _look(self) -> None:

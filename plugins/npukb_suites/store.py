@@ -84,6 +84,7 @@ def add_suite(
     tasks: dict[str, str] = {}
     refused: dict[str, str] = {}
     notes: dict[str, Sequence[str]] = {}
+    # Kept before the first operator is made: an import that is interrupted there is listed, too.
     suite = Suite(name, importer_name, str(root.resolve()), tasks, refused, notes, len(entries))
     _keep(suite)
     for count, entry in enumerate(entries, 1):

@@ -142,6 +142,7 @@ def _paired(
         taken: set[str] = set()
         return {argument_name(stem, taken): file for stem, file in rest.items()}
     named = {fold(stem): file for stem, file in rest.items()}
+    # Files beyond the tensors are left out only where each tensor has one of its name.
     every = all(fold(tensor.name) in named or tensor.optional for tensor in tensors)
     if len(named) == len(rest) and every and (set(named) <= known or len(rest) > len(tensors)):
         for stem, file in named.items():

@@ -40,7 +40,7 @@ _DIALECT = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
-    "-fno-threadsafe-statics",
+    "-fno-threadsafe-statics",  # their guards are calls of the C++ library, which kernels have not
     "-ffp-contract=off",
     "-fwrapv",
 )

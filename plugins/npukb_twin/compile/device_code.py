@@ -35,6 +35,7 @@ MARK = f'#undef __aicore__\n#define __aicore__ __attribute__((section("{_SECTION
 _LAUNCH = "npukb_launch"
 # in a mangled name: Ul, the parameters, E, a number where there are several, an underscore
 _LAMBDA = re.compile(r"Ul.*?E\d*_")
+# mangled names of the API, of the twin and of the C++ library, and what compilers add
 _OTHERS = re.compile(r"_ZNK?(?:7AscendC|5npukb|6matmul|St)|_ZS[t\w]|npukb_|asan\.|__cxx_global|_GLOBAL_")
 _CALL = b"\xe8"  # x86-64: a call to where the next four bytes say
 _CALL_BYTES = 5

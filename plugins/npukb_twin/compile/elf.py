@@ -14,6 +14,7 @@ _HEADER = Struct("<16sHHIQQQIHHHHHH")
 _SECTION = Struct("<IIQQQQIIQQ")
 _SYMBOL = Struct("<IBBHQQ")
 
+# numbers of the standard: a kind of section, flags of sections, kinds of symbols
 PROGBITS = 1
 WRITABLE, LOADED, EXECUTABLE = 0x1, 0x2, 0x4
 OBJECT, FUNCTION, IFUNC = 1, 2, 10

@@ -132,6 +132,7 @@ def _named(column: Column, files: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 
 def _place(name: str, files: Mapping[str, str], *, call: bool = False) -> tuple[str, int]:
+    # a member of an object may be called so without being the API's
     word = re.compile(rf"(?<![.>])\b{name}\s*[<(]" if call else rf"\b{name}\b")
     for file, text in files.items():
         if name in text and (match := word.search(masked(text))):

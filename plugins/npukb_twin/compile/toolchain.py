@@ -125,6 +125,7 @@ def packaged(arch: str) -> Toolchain | None:
         compile=(str(zig), "clang", *flags),
         # one object links in a millisecond: starting a thread per CPU takes longer
         link_kernel=(str(zig), "ld.lld", "--threads=1", "-shared", "--build-id=none", *_LINKED),
+        # -rdynamic: images find the API's functions in the program that loads them
         link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic", "-pie"),
         is_clang=True,
         library_sources=library,

@@ -106,6 +106,7 @@ def _launch_header(kernel: str, parameters: str | None) -> str:
         head, rest, given = "template <typename... T>\n", ", const T&... a", ", a..."
     return (
         "#pragma once\n#include <acl/acl.h>\n"
+        # device code in the same file includes the header, too, and gets nothing of it
         "#if defined(NPUKB_DIRECT_HOST)\n"
         f"{head}inline uint32_t aclrtlaunch_{kernel}(uint32_t blocks, void*{rest}) {{\n"
         f'    return npukb_direct::LaunchByName("{kernel}", blocks{given});\n}}\n#endif\n'

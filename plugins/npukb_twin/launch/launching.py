@@ -108,6 +108,7 @@ class Launcher:
             wall_s=request.timeout_s, memory_bytes=self.memory_bytes + buffers.total_bytes + room, file_bytes=0
         )
         script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
+        # the second run begins cores in the opposite order and stores late: what depends on either differs then
         script += [f"order {'backward' if request.repeat % 2 else 'forward'} {request.order}"]
         script += self.sandbox.directives()
         script += ["verify"] if self.verifies else []

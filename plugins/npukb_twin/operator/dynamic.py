@@ -390,6 +390,7 @@ def soc_numbers(machine: Machine, *, fewer: bool) -> host_types.SocNumbers:
     cube_cores = _fewer(machine.cube_cores) if fewer else machine.cube_cores
     return replace(
         host_types.SocNumbers(),
+        # as many per cube core as the machine itself has
         vector_cores=machine.vector_cores * cube_cores // machine.cube_cores,
         cube_cores=cube_cores,
         ub_bytes=int(numbers["ub_bytes"]) - _RESERVED_BYTES,

@@ -151,6 +151,7 @@ def prelude(description: OperatorDescription, variant: Variant, device_text: str
         lines.append(f"using NpukbTiling = {'::'.join((*(scopes or ()), chosen.name))};")
     if variant.key is not None:
         lines += ["#undef TILING_KEY_VAR", f"#define TILING_KEY_VAR {variant.key}ull"]
+        # what these say was read out of the text (_registered)
         lines.append("#define REGISTER_TILING_FOR_TILINGKEY(expression, type)")
     if registered is not None:
         lines += ["#undef REGISTER_TILING_DEFAULT", "#define REGISTER_TILING_DEFAULT(type)"]

@@ -133,6 +133,7 @@ class Machine:
     def blocks(self, composition: Composition) -> int:
         """Blocks of a launch that uses every core it can: each has the cores of ``composition``."""
         kinds = ((self.cube_cores, composition.cubes), (self.vector_cores, composition.vectors))
+        # a kind of core that a block has none of bounds nothing
         return min(there // wanted for there, wanted in kinds if wanted)
 
 
