@@ -99,6 +99,7 @@ class Pool:
                     f"none of the cluster's {len(rooms)} nodes has room for a judge",
                     remedy="start nodes with free CPUs and the resources that executor_args.resources names",
                 )
+            # one each: it builds what further desks of its node find ready
             first = {node: self.cluster.desk(node) for node, room in rooms.items() if room}
             ready = self._await(first)
             self._kind = commonest(ready.values())

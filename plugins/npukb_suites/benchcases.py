@@ -97,6 +97,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
             if missing:
                 raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
+            # Other columns, such as baselines, are not looked at.
             known = [name for name in (*_COLUMNS, "attrs") if name in (lines.fieldnames or ())]
             return [
                 {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in known}}
@@ -195,6 +196,7 @@ def _values(name: str, dtype: str, given: Any) -> dict[str, Any]:
         raise ValueError(f"{name} has no range of values")
     low, high = (float(number) for number in given)
     exact = "float" not in dtype and "complex" not in dtype
+    # With such bounds the suite asks for such values among others: [nan, nan], [-inf, inf].
     if math.isnan(low) or math.isnan(high):
         return {"with_nans": {"count": 64}}
     if math.isinf(low) or math.isinf(high):

@@ -108,6 +108,7 @@ def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> Op
         result = describe(image, runtime) if image is not None else None
     if result is None or isinstance(result, HostFailure):
         first = next(iter((result or compiled).diagnostics), None)
+        # The compiler knows the file by the name that it was given here.
         name = path if path.is_file() else path / (first.file.removeprefix("op_host/") if first else "")
         place = SourceLocation(name, first.line if first else 0)
         message, remedy = (first.message, first.remedy) if first else ("it does not compile", "")

@@ -220,6 +220,7 @@ def _shape(text: str, part: str, option: str, example: str) -> tuple[int | str, 
 
 
 def _default(kind: str, text: str | None, part: str) -> object:
+    # A text needs no quotes here, as it does in JSON.
     if text is None or kind == "str":
         return text
     try:

@@ -108,6 +108,7 @@ def record_of(
     shapes = [None if array is None else array.shape for array in taken.values()]
     needed = [attribute.name for attribute in interface.attributes if attribute.default is None]
     said = attributes_said(cases, shapes, needed)
+    # The variables at the last file, when the script has set most of them.
     attributes = _attributes(interface.attributes, outputs[-1].variables, known, said, notes)
     return Record(name, folder, taken, right, attributes), notes.lines
 
@@ -150,6 +151,7 @@ def _paired(
                 notes.say(f"{file.path} is no tensor of the operator")
         return {tensor.name: named.get(fold(tensor.name)) for tensor in tensors}
     needed = [tensor for tensor in tensors if not tensor.optional]
+    # As many files as tensors: optional ones are among them. Otherwise these are left out.
     taking = tensors if len(rest) == len(tensors) else needed
     if len(rest) != len(taking):
         listed = ", ".join(file.path for file in rest.values()) or "none"
@@ -214,6 +216,7 @@ def fitted(record: Record, interface: Interface) -> Record:
         if not same and array.dtype.kind in "iu":
             wholes = (kind for kind in (DType(one).numpy() for one in dtypes) if kind.kind in "iu")
             converted = (array.astype(kind) for kind in wholes)
+            # Numbers that do not fit come back as others.
             found = next((one for one in converted if np.array_equal(one, array)), None)
             if found is not None:
                 return found

@@ -72,6 +72,7 @@ class Subject:
             return dict(made)
         values = list(made) if isinstance(made, (list, tuple)) else [made]
         names = (self.parameters() or [])[: len(values)]
+        # Functions that are built in, or take any number of arguments, name none.
         names += [f"x{position}" for position in range(len(names), len(values))]
         return dict(zip(names, values, strict=True))
 
@@ -108,6 +109,7 @@ class Subject:
         that is known; else as many tensors as a list among the arguments has are one.
         """
         known = self.parameters()
+        # Names that are no parameters were made up: such arguments go by position.
         by_name = known is not None and all(name in known for name in arguments)
         positional = () if by_name else tuple(arguments.values())
         keyed = dict(arguments) if by_name else {}
@@ -200,6 +202,7 @@ def _grouped(result: Any, arguments: Mapping[str, Any], listed: Sequence[bool]) 
 
 def attribute_type(value: Any) -> str:
     """The type that a task file gives an attribute with this value; empty where there is none."""
+    # Before int, of which bool is a kind.
     if isinstance(value, bool):
         return "bool"
     for kind in (int, float, str):
