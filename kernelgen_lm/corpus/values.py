@@ -70,6 +70,7 @@ def _without_a_step(program: Program) -> Iterator[tuple[int, Program]]:
     """The program with a step replaced by one of its operands of the same extent, for every step and operand."""
     kinds, first = program.kinds(), len(program.inputs)
     for index, step in enumerate(program.steps):
+        # Each once: a step may take the same value twice.
         for operand in dict.fromkeys(step.operands):
             if kinds[operand] is kinds[first + index]:
                 # Adding nothing is a step that hands a value on.

@@ -202,6 +202,7 @@ def _fits(inputs: Sequence[Input], statements: Sequence[tuple[str, Node]]) -> bo
     """Whether the language broadcasts what meets: rows and columns need a full tile, comparisons equal tiles."""
     extents: dict[tuple[str, str], str] = {}
     for at, source in enumerate(inputs):
+        # What is called col here, one row for all, is a row to the language.
         extents[("in", str(at))] = extents[("scalar", str(at))] = {"col": "row", "full": "full"}.get(source.kind, "one")
     for at, (_, tree) in enumerate(statements):
         found = _extent(tree, extents)

@@ -275,6 +275,7 @@ def _say_scan(name: str, part: Node, names: Mapping[tuple[str, str], str], how: 
     }[way]
     terms = []
     for mark in (first, second, third):
+        # Names without the element's index are the same in every term.
         marked = {key: text.removesuffix(how.mark) + mark * text.endswith(how.mark) for key, text in names.items()}
         terms.append(_closed(_say(part, marked, how), 2 if kind == "sum" else 3))
     sign = " + " if kind == "sum" else " * "
@@ -340,6 +341,7 @@ def compute(tree: Node, values: Mapping[tuple[str, str], _Array | float]) -> _Ar
     """What a tree computes, in the values' own precision."""
     kind, name = tree.kind, tree.name
     if kind == "number":
+        # "or" is safe: neither of the two named numbers is 0.
         return np.asarray({"pi": np.pi, "infinity": np.inf}.get(name) or float(name))
     if not tree.parts:
         return np.asarray(values[(kind, name)])

@@ -136,6 +136,7 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             nano.vocabulary,
             tied=True,
         )
+    # A name on the hub has its organisation in front.
     if (known := PUBLISHED.get(name.rpartition("/")[2])) is not None:
         return known
     try:

@@ -123,6 +123,7 @@ def _declared(name: str) -> tuple[str, tuple[str, ...]]:
     for form in (_TYPE, _FUNCTION, _ALIAS):
         pattern = re.compile(form.format(name=word), re.MULTILINE | re.DOTALL)
         for header, text in _headers().items():
+            # overloads that differ only in what is not shown are said once
             told = dict.fromkeys(_tidy(match) for match in pattern.finditer(text))
             plain = [diagnostic for diagnostic in told if not _OWN.search(diagnostic)]
             if plain:

@@ -307,6 +307,7 @@ def unit_text(
     ``headers`` are those of ours that are not part of the main one, ``names`` what brings in others; with ``marks``,
     functions for the device are seen in what is compiled.
     """
+    # for the message of launch.h where the entry takes others
     interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
     renamed = entry if entry != unit.entry else f"npukb_entry_{unit.entry}"

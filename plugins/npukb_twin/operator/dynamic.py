@@ -429,6 +429,7 @@ def other_chip(
     units = [unit for unit in ALIKE_UNITS if family.startswith(unit.replace("ascend", ""))]
     wanted = {*description.socs, *(ALIKE_UNITS if ALIKE_UNITS & set(description.socs) and units else ())}
     known = [soc for soc in wanted if family.startswith(soc.lower().replace("ascend", ""))]
+    # a definition that names no chip is for any
     if known or not description.socs:
         return None
     file, line = place_of(r"\bAddConfig\s*\(", files)

@@ -156,6 +156,7 @@ def _definition(description: OperatorDescription, files: Mapping[str, str]) -> t
 
 
 def _input_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
+    # in their order, which is that of the entry's pointers
     names, expected = [spec.name for spec in description.inputs], [spec.name for spec in task.inputs]
     if names != expected:
         yield _problem(

@@ -157,6 +157,7 @@ def load(soc: str) -> Machine:
     """The machine file of ``soc``, a name or a path. UsageError when there is none, ConfigError when it is wrong."""
     if soc.endswith((".yaml", ".yml")):
         return _extended(Path(soc))
+    # the toolkit writes Ascend910B4-1
     name = soc.lower().replace("-", "_")
     if name not in available():
         raise UsageError(
