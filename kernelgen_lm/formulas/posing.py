@@ -199,6 +199,7 @@ def _tasks(
     seen: set[str],
     bench: Bench,
 ) -> Iterator[Task]:
+    # As good as without end: the caller stops when it has enough.
     for index in range(1 << 40):
         posed = posed_again(seed, index)
         if posed is None or sum(operations(tree) for _, tree in posed.short.statements) < least:

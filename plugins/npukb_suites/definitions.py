@@ -67,6 +67,7 @@ def _alone(tensor: Tensor) -> Tensor:
 
 
 def _tensor(name: str, dtypes: Sequence[str], presence: Presence, path: Path) -> Tensor:
+    # A definition lists a type for each combination, so types come again.
     known = tuple(dict.fromkeys(_DTYPES[dtype] for dtype in dtypes if dtype in _DTYPES))
     if not known:
         told = ", ".join(dict.fromkeys(dtypes)) or "none"

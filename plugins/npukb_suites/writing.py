@@ -41,6 +41,7 @@ def task_text(task: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
         plain["description"] = (
             "\n".join(line.rstrip() for line in plain["description"].expandtabs(4).splitlines()) + "\n"
         )
+    # default_flow_style=None: what holds no lists and mappings stands on one line.
     return head + yaml.dump(
         plain, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=_WIDTH, allow_unicode=True
     )

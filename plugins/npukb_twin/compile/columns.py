@@ -131,6 +131,7 @@ class Column:
     def lines(self) -> Iterator[str]:
         """The absences as the launch file names them."""
         for absence in self.absences:
+            # the message goes to the end of the line: it alone may have blanks
             yield f"lacks {absence.name} {absence.dst} {absence.src} {absence.modes} {absence.message}"
 
     def _of_row(self, row: Row) -> Iterator[Absence]:

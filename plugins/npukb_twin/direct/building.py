@@ -75,6 +75,7 @@ def build(request: CompileRequest, tools: Tools, work: Path) -> BuiltDirect | Fa
         noted = _noted(built, case, tools, blocks=_blocks(task, tools, fewer=False), timeout_s=_left(deadline))
         if isinstance(noted, Failed):
             return noted
+        # now: what does not compile is a compile error, and no fault of a run
         for kernel in (step for step in noted.steps if isinstance(step, Kernel)):
             made = _compile_kernel(built, kernel.name, tools, _left(deadline))
             if made.images is None:
@@ -113,6 +114,7 @@ def _compile_host(
     """The image with the host function. Functions of the device are compiled too, and left out: nothing calls them."""
     work.mkdir()
     stub = f'#include "{call.function.file}"\nNPUKB_DIRECT({call.function.name})\n'
+    # the stub includes that file
     units = [name for name in source.host_units(files) if name != call.function.file]
     return _compile_units(files, {_STUB: stub}, units, tools, work, _left(deadline))
 

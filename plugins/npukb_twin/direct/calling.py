@@ -18,6 +18,7 @@ from npukernelbench.tasks.select import fold
 __all__ = ["Call", "Place", "call_of", "first_free", "places_of", "values_of", "workspace_bytes"]
 
 #: Where device memory begins, and what lies between two tensors.
+# no system puts anything there by itself, and launches map their memory at these very addresses
 FIRST_ADDRESS, _STEP = 1 << 44, 64 << 20
 _BLOCKS = frozenset({"blocks", "blockdim", "blocknum", "numblocks", "corenum", "aivnum", "blockdims"})
 

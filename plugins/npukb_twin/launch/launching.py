@@ -121,6 +121,7 @@ class Launcher:
         if request.recorded is not None:
             script.append(record_line(request.recorded, work / _RECORD))
         file = work / "launch"
+        # images last: the runner loads and runs the kernel as soon as it reads of it
         file.write_text("\n".join([*script, *_images(plan)]) + "\n", encoding="utf-8")
         done = run(
             (str(self.host), str(file)),

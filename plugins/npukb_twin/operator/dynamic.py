@@ -335,6 +335,7 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
         if values is not None:
             dtype = _converted(argument, row)
             array = values if dtype is None else values.astype(dtype.numpy(), copy=False)
+            # scalars come as tensors of one axis: a single element, or those of a list
             shape = array.shape if dtype is None else (max(array.size, 1),)
             # other values are in device memory, which a tiling function cannot read
             tensor = _tensor(argument, row, shape, array.dtype, array.tobytes() if argument.value_depend else None)
@@ -427,6 +428,7 @@ def other_chip(
     # a definition names families (ascend910b), of which the machine is one chip (ascend910b2)
     family = machine.chip.lower().replace("ascend", "")
     units = [unit for unit in ALIKE_UNITS if family.startswith(unit.replace("ascend", ""))]
+    # a definition for one of these chips, such as ascend910b, does for ascend910_93, too
     wanted = {*description.socs, *(ALIKE_UNITS if ALIKE_UNITS & set(description.socs) and units else ())}
     known = [soc for soc in wanted if family.startswith(soc.lower().replace("ascend", ""))]
     # a definition that names no chip is for any

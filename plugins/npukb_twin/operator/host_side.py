@@ -140,6 +140,7 @@ def _ask(
         *runtime.sandbox.directives(),
         *(f"chip {key} {value}" for key, value in chip.items()),
         *lines,
+        # last: the runner loads the image, and with it the candidate's code, as soon as it reads this
         f"{verb} {image}",
     ]
     with tempfile.TemporaryDirectory(prefix="tiling-", dir=image.parent) as folder:
