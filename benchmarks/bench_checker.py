@@ -78,6 +78,7 @@ def cost_of(executor: Executor, task: Task, case: Case, candidate: Candidate) ->
 
 
 def processor_time() -> float:
+    # It has those alone that have ended and were waited for, which a run does with all of its own.
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

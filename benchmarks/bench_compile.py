@@ -86,6 +86,7 @@ def main(names: Sequence[str]) -> None:
         unit = driver.Unit(driver.KERNEL_FILE, task.kernel, task.arguments)
         source = golden(task, case)
         seconds.append(compile_seconds(command, source, unit, sandbox))
+        # Without servers each compiler is a process that starts anew.
         started.append(compile_seconds(command, source, unit, replace(sandbox, servers=None)))
         print(
             f"  {task.name}: {seconds[-1] * 1e3:.1f} ms, {seconds[-1] / empty:.2f} x; "

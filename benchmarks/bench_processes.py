@@ -38,6 +38,7 @@ PYTHON = "python"
 
 def name_of(command: Sequence[str]) -> str:
     """What a child is for."""
+    # Zig's one program is several tools, which its first argument names: clang, ld.lld.
     return command[1] if Path(command[0]).name == "zig" else Path(command[0]).name
 
 
@@ -51,6 +52,7 @@ def judged(judge: Callable[[], None]) -> dict[str, float]:
         costs[name_of(command)] += (time.perf_counter() - began) * 1e3
         return done
 
+    # Both modules imported `run` by name: a patch of `process` would reach neither.
     with patch.object(driver, "run", timed), patch.object(launching, "run", timed):
         began = time.perf_counter()
         judge()
@@ -103,6 +105,7 @@ def main(names: Sequence[str]) -> None:
             if verdict.outcome is not Outcome.OK:
                 raise SystemExit(f"the golden kernel of {task.name} fails: {verdict}")  # noqa: B023
 
+        # The first one fills caches, and is not counted.
         once()
         costs = min((judged(once) for _ in range(RUNS)), key=total)
         shown = "; ".join(f"{name} {ms:.1f} ms" for name, ms in costs.items())

@@ -57,6 +57,7 @@ def write_suite(folder: Path) -> None:
     for number in range(TASKS):
         path = folder / f"task{number}" / "task.yaml"
         path.parent.mkdir(parents=True)
+        # They add up to `CASES`, whatever the division leaves over.
         cases = CASES * (number + 1) // TASKS - CASES * number // TASKS
         text = HEAD.format(number=number, level=1 + number % 3, category=number % 12)
         path.write_text(text + "".join(CASE.format(case=case) for case in range(1, cases + 1)), encoding="utf-8")

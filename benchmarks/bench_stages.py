@@ -42,7 +42,9 @@ def processor_ms(command: Sequence[str], work: Path) -> float:
 
     def once() -> float:
         child = subprocess.Popen(command, cwd=work, env=environment, stdout=subprocess.DEVNULL)
+        # `wait4` tells the time of this child; `getrusage` would add up all children.
         _, status, used = os.wait4(child.pid, 0)
+        # Popen did not wait itself, and would warn that the child is still running.
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, command)
@@ -78,6 +80,7 @@ def main(names: Sequence[str]) -> None:
             work = Path(folder)
             write_unit(selected.task, selected.cases[0], work)
             reached = [processor_ms((*command, *end), work) for end in ENDS.values()]
+            # Each stage without those before it.
             spent = [now - before for before, now in zip((header, *reached), reached, strict=False)]
             shown = "".join(f"{ms:8.1f}" for ms in (*spent, processor_ms(link, work)))
             print(f"{selected.task.name:20}{shown}   {reached[-1]:.1f} ms, {reached[-1] / empty:.2f} x", flush=True)

@@ -54,10 +54,12 @@ def agreement(tasks: Sequence[Task], models: int = 400, seed: int = 0) -> Agreem
 def _simulated(tasks: Sequence[Task], models: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which model is right on which task."""
     load = np.array([difficulty_of(task).load for task in tasks])
+    # Both terms have a variance of 1: facts predict half of the whole.
     difficulty = (load - load.mean()) / load.std() + rng.normal(0.0, _OWN, len(tasks))
     names = sorted({task.category for task in tasks})
     place = np.array([names.index(task.category) for task in tasks])
     skill = rng.normal(0.0, _ABILITY, (models, 1)) + rng.normal(0.0, _SKILL, (models, len(names)))[:, place]
+    # The Rasch model: the chance of a right answer is logistic in skill less difficulty.
     return np.asarray(rng.random((models, len(tasks))) < 1.0 / (1.0 + np.exp(difficulty - skill)))
 
 

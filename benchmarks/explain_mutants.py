@@ -141,6 +141,7 @@ def edited(task: Task, case: Case, text: str, rng: Random) -> Mutant | None:
 
 def changed_lines(before: str, after: str) -> frozenset[int]:
     """Numbers of the lines of ``after`` that differ."""
+    # Without this, difflib takes lines that come often in a long text for junk, and does not match them.
     blocks = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
     return frozenset(line + 1 for tag, _, _, first, last in blocks if tag != "equal" for line in range(first, last))
 

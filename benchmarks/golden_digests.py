@@ -24,8 +24,10 @@ def main(arguments: Sequence[str]) -> int:
     makers = Makers(plugins.goldens)
     for task in load_registry(plugins).values():
         for golden in task.goldens:
+            # Kernels that no digest holds are whatever their makers make now.
             if golden.maker in ("", DERIVED) or not golden.sha256:
                 continue
+            # Without the old digest, which `read_golden` would hold against what is made now.
             digest = digest_of(read_golden(replace(golden, sha256=""), makers))
             if digest == golden.sha256:
                 continue
@@ -33,6 +35,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{task.name}: {golden.sha256} is now {digest}")
             if "--check" not in arguments:
                 text = task.path.read_text(encoding="utf-8")
+                # As text: a YAML writer would lose comments and layout.
                 task.path.write_text(text.replace(golden.sha256, digest), encoding="utf-8")
     return 1 if changed and "--check" in arguments else 0
 

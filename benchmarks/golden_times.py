@@ -112,6 +112,7 @@ def times_of(run: Path, tasks: Mapping[str, Task]) -> Iterator[Baseline]:
         if verdict is None or task is None or hashes.get(task.name) != task.content_hash:
             continue
         if verdict.outcome is Outcome.INFRA_ERROR and verdict.stage is Stage.GENERATE:
+            # So ends a sample that the reference backend has no golden kernel for.
             none.append(sample.key)
         if verdict.outcome is not Outcome.OK:
             continue
@@ -140,6 +141,7 @@ def merged(known: Baseline, new: Baseline, tasks: Mapping[str, Task]) -> Baselin
     for name, measured in new["tasks"].items():
         entry = tracks.setdefault(name, {})
         for key, value in measured.items():
+            # Tracks are merged case by case; what is no mapping is the hash.
             entry[key] = {**entry.get(key, {}), **value} if isinstance(value, dict) else value
     return {**new, "tasks": tracks}
 

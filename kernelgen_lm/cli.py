@@ -32,12 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         language, words = lift_language(sys.argv[1:] if argv is None else argv)
         console.speak(language)
+        # Not main(), which prints click's own messages and ends the process.
         with translated(group, console.words).make_context("kernelgen-lm", words, obj=console) as context:
             code = context.command.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
         console.err(f"\n{console.words.text('interrupted; the same command resumes')}")
+        # What shells report of a program that SIGINT ended: 128 and the signal's number.
         return 130
     except click.ClickException as error:
         console.error(console.words.sentence(error.format_message()))

@@ -49,4 +49,5 @@ def read_config(model: type[_Model], path: Path | None, changes: Sequence[str] =
 def preset_path(path: Path) -> Path:
     """The path itself, or the preset of that name."""
     preset = PRESETS / f"{path}.yaml"
+    # A file of the user's wins over a preset of its name.
     return path if path.exists() or not preset.is_file() else preset

@@ -35,7 +35,7 @@ class Bench:
         # Built now rather than within the first kernel's time limit.
         prepare(self.executor, lambda _: None, Track.STATIC)
         self.plugins = plugins
-        self._judge = Judge.of(self.executor, plugins, JudgeSettings(timeout_s, timeout_s))
+        self._judge = Judge.of(self.executor, plugins, JudgeSettings(timeout_s, timeout_s))  # to compile, and to run
         self._ready = {Track.STATIC}
 
     def judge(self, task: Task, source: str, case: str = "") -> Verdict:

@@ -52,6 +52,7 @@ class FewShot:
         messages = (*system, *shown, *rest)
         digest = hashlib.sha256(asked.hash.encode())
         for message in shown:
+            # Each message by a hash of its own: other messages cannot give the same bytes together.
             digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode()).digest())
         return Prompt(messages, "few-shot@2", digest.hexdigest())
 

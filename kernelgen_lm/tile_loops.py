@@ -37,6 +37,7 @@ def put_together(computed: Iterable[str], stored: str) -> list[str]:
     return [
         "with copy_out:",
         "    store(parts[core()], own, 1)",
+        # Core 0 reads what the others have stored.
         "sync_all()",
         "if core() == 0:",
         "    with copy_in:",

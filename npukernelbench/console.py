@@ -121,6 +121,7 @@ class Console:
         from rich.console import Console as RichConsole
 
         stream = self.stdout
+        # Into a buffer first: rich pads lines with blanks, and may write characters that the stream cannot carry.
         buffer = StringIO()
         colours = self._colours(stream)
         target = RichConsole(
@@ -151,6 +152,7 @@ class Console:
         self.stderr.flush()
 
     def _colours(self, stream: TextIO) -> bool:
+        # An empty value counts as none, as no-color.org asks.
         if self._environ.get("NO_COLOR"):
             return False
         if self._environ.get("FORCE_COLOR"):
@@ -227,5 +229,6 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
     except UnicodeEncodeError:
         encoding = getattr(stream, "encoding", None) or "ascii"
+        # What UTF-8 cannot hold are lone surrogates, for which the table has nothing.
         plain = text if encoding.lower().startswith("utf") else text.translate(_ASCII)
         stream.write(plain.encode(encoding, "replace").decode(encoding))

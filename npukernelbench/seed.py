@@ -32,6 +32,7 @@ def derive(*parts: object) -> int:
 
 def _encode(part: object) -> bytes:
     """A prefix-free byte string for one part: a type tag, the length, the content."""
+    # Enumerations first, and booleans before integers: members of `str` enumerations are text, too, and True is an int.
     if isinstance(part, Enum):
         return _encode(part.value)
     if part is None:

@@ -61,6 +61,7 @@ class _Listener(Words):
     """Words that note what they are asked for."""
 
     def __init__(self) -> None:
+        # Of no real language: `translated` asks for texts only where the language is not English.
         super().__init__("??", {"listening": "listening"})
         self.heard: list[str] = []
 

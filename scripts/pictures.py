@@ -55,6 +55,7 @@ def picture(command: str, text: str) -> str:
     from rich.text import Text
 
     terminal = _Terminal()
+    # Python takes a terminal's width from this variable before it asks the terminal.
     with patch.dict(os.environ, COLUMNS=str(_WIDTH)):
         Printer(stdout=terminal).tell(text.rstrip())
     console = Console(record=True, width=_WIDTH, file=StringIO(), force_terminal=True)

@@ -57,6 +57,7 @@ def built(out: Path | None) -> dict[str, str]:
         source, dist = Path(name) / "source", out or Path(name) / "dist"
         with tarfile.open(fileobj=BytesIO(git("archive", "HEAD"))) as archive:
             archive.extractall(source, filter="data")
+        # Without isolation, which would fetch the build's own packages from the network.
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist), str(source)]
         environment = {**os.environ, "SOURCE_DATE_EPOCH": when}
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)

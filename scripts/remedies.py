@@ -172,6 +172,7 @@ class Remedies:
                     yield from self._texts(value, within, depth + 1)
                 return
             if node.id in function.parameters:
+                # A public name that several functions have does not say which of them a call means.
                 is_ours = function.name.startswith("_") or len(self._functions[function.name]) == 1
                 if node.id != "remedy" and depth == 0 and is_ours:
                     self._follow_parameter(function.name, function, node.id)
@@ -224,6 +225,7 @@ class Remedies:
     def _tuples(self, node: ast.expr, where: Where, depth: int) -> Iterator[tuple[Where, ast.Tuple]]:
         """The tuples that an expression is, holds or returns."""
         inner: list[tuple[Where, ast.expr]] = []
+        # A tuple of tuples is a table: its rows are wanted, one by one.
         if isinstance(node, ast.Tuple) and not all(isinstance(item, (ast.Tuple, ast.Starred)) for item in node.elts):
             yield where, node
         elif (parts := _parts(node)) is not None:
@@ -282,6 +284,7 @@ def _known(where: Where) -> Function:
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, is_method: bool) -> tuple[str, ...]:
     names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
     is_static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in node.decorator_list)
+    # Behind `*args` nothing has a place: what stands there in a call is one of those.
     keywords = [argument.arg for argument in node.args.kwonlyargs] if node.args.vararg is None else []
     return (*(names[1:] if is_method and not is_static else names), *keywords)
 
@@ -312,6 +315,7 @@ def _own_nodes(function: ast.AST) -> tuple[ast.AST, ...]:
     inside it.
     """
     found: list[ast.AST] = []
+    # Backwards, so that the stack gives them in the order of the source.
     waiting = [*ast.iter_child_nodes(function)][::-1]
     while waiting:
         node = waiting.pop()

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+# Literals are matched first and kept: one may hold `//`, as addresses do.
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _CONVERSION = re.compile(r"%(?:[-+ 0#]*\d*(?:\.\d+|\.\*)?(?:hh|h|ll|l|z)?[diouxXfgesc]|(%))")
 #: What the runtime keeps of a remedy, its final zero included.
@@ -30,6 +31,7 @@ class RuntimeRemedies:
             for match in re.finditer(r"\bvoid (?:\w+::)*(\w+)\(([^()]*\bconst char\* remedy\b[^()]*)\)", text)
         }
         for path, text in texts.items():
+            # Calls alone: a definition follows `void`, and that of a member `::`.
             for match in re.finditer(rf"(?<!void )(?<!::)\b({'|'.join(places)})\(", text):
                 self._argument(path, text, match[1], _arguments(text, match.end())[places[match[1]] :])
             for match in re.finditer(r'\bremedy = ((?:"(?:[^"\\]|\\.)*"|[^;"])+);', text):
@@ -49,6 +51,7 @@ class RuntimeRemedies:
             self.lost.append(f"{path.relative_to(self._root).as_posix()}: {function}(… {given} …)")
 
     def _keep(self, path: Path, expression: str) -> None:
+        # The branches of `a ? b : c`: an even number of quotes follows a sign that is in no literal.
         for part in re.split(r"[?:](?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", expression):
             text = "".join(ast.literal_eval(f'"{piece}"') for piece in _LITERAL.findall(part))
             if text:

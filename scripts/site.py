@@ -51,6 +51,7 @@ def outcomes() -> str:
 
 def rules() -> str:
     """What the default executor checks, each rule with a kernel that breaks it."""
+    # Third-party plugins, which a developer may have installed, could offer another twin.
     plugins = Plugins.load(environ={"NPUKB_LOAD_PLUGINS": ""})
     executor = make_executor(plugins.executors.find("twin"), {})
     try:
@@ -143,6 +144,7 @@ def hooks() -> str:
         "[Plugins](../plugins.md) has an example of each.\n"
     ]
     for name, function in vars(hookspecs).items():
+        # pluggy marks the specifications of a project with an attribute of this name.
         if inspect.isfunction(function) and hasattr(function, "npukernelbench_spec"):
             parts.append(f"## {name}\n\n```python\n{name}{_signature(function)}\n```\n\n{_about(function)}\n")
     return "\n".join(parts)
@@ -201,6 +203,7 @@ def _about(thing: object) -> str:
 
 
 def _signature(function: Callable[..., object]) -> str:
+    # Annotations are not evaluated here, so that `signature` shows them as quoted text.
     return str(inspect.signature(function)).replace("'", "")
 
 

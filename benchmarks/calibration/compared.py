@@ -42,6 +42,7 @@ def compare(bench: Bench, row: Row) -> Compared:
 def _cost(bench: Bench, row: Row, rounds: tuple[int, int], count: int) -> float:
     """Seconds that one round takes."""
     few, many = rounds
+    # The difference of two runs, so that the launch, and what is done once, drop out.
     return (_time(bench, row, many, count) - _time(bench, row, few, count)) / (many - few)
 
 

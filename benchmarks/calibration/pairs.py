@@ -101,6 +101,7 @@ def predicted(bench: Bench, pair: Pair) -> float:
 
 def _time(bench: Bench, pair: Pair, kernel: Kernel) -> float:
     profile = bench.time(pair.soc, *_run(kernel))
+    # The time of the slowest core has no launch in it.
     return profile.time_us - (0 if pair.whole_task else profile.counters["launch_time"])
 
 
@@ -135,6 +136,7 @@ def _product(kernel: Product) -> _Run:
         "CUBE_ONLY": int(not kernel.mixed), "CORES": kernel.cores, **kernel.macros,
     }  # fmt: skip
     inputs = {"a": np.zeros((m, k), np.float16), "b": np.zeros((k, n), np.float16), "tiling": _tiling(kernel)}
+    # A fractal is 16 columns wide, and the last one is filled up.
     fractals = -(-n // 16) * 16 * k if macros["FRACTALS"] else 0
     return _Run("matmul", macros, inputs, 2 * (m * n + fractals))
 

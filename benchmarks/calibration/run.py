@@ -39,6 +39,7 @@ def render(
     """The page: ``page.md`` with its tables filled in."""
     changes = [*sensitivity.changes(pairs, unseen, {row.what: row for row in rows}), *rebuilt]
     errors = [abs(row.error) for row in rows]
+    # 1.7 is vector throughputs: the model has them as its inputs, and gives them back.
     fitted = [abs(row.error) for row in rows if row.section != "1.7"]
     # Rounded as the page prints them, so that ties there are ties here.
     rank = spearmanr([row.published for row in rows], [float(f"{row.predicted:.4g}") for row in rows]).statistic

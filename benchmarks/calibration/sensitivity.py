@@ -83,6 +83,7 @@ def changes(pairs: Sequence[Step], unseen: Sequence[HeldOut], sums: Mapping[str,
     names = [pair.what for pair in pairs]
     for title, after in _STEPS:
         at = names.index(after)
+        # A step is what makes a row out of the one before it.
         before, then = pairs[at - 1], pairs[at]
         what = f"Add of 8192 × 8192 halfs, {before.what.partition(': ')[2] or before.what}"
         yield Change(title, what, then.published / before.published, then.predicted / before.predicted, then.source)

@@ -93,6 +93,7 @@ def _add(
 
 
 def _per_copy(section: str, what: str, published: float, profile: Profile, pipe: str, cores: int) -> Step:
+    # Busy times are means over all cores of the machine, idle ones included.
     busy_us = profile.counters[f"aiv_{pipe}_time"] * cores
     return Step(
         section, what, "ns", published, busy_us * 1e3 / profile.counters[f"aiv_{pipe}_instructions"], "ADD2 ADD3"

@@ -97,6 +97,7 @@ def _ratio(name: str, figures: dict[str, Figure]) -> str:
 def _figure(name: str, scope: str, python: str, port: int, count: int, concurrency: int) -> Figure:
     """What a harness reached; what it said goes to the screen when it failed, or when the server was asked less."""
     url = f"http://127.0.0.1:{port}/v1"
+    # Being asked sets the server's counters back to 0.
     _served(port)
     words = [python, "-m", f"benchmarks.generate.{MODULES[name]}", scope, url, str(count), str(concurrency)]
     done = subprocess.run(words, cwd=ROOT, env=_environ(), capture_output=True, text=True, check=False)
@@ -104,6 +105,7 @@ def _figure(name: str, scope: str, python: str, port: int, count: int, concurren
     if done.returncode or served["asked"] < count:
         print(f"{name} failed: {done.stderr.strip().splitlines()[-1:]}; the server counted {served}", flush=True)
         return Figure()
+    # Libraries may print too; the measurement is the last thing a harness says.
     said = json.loads(done.stdout.splitlines()[-1])
     return Figure(count / said["seconds"], said["cpu_s"] / count * 1e6, served["cpu_s"] / count * 1e6)
 
@@ -118,6 +120,7 @@ def _served(port: int) -> dict[str, float]:
 def _environ() -> dict[str, str]:
     path = os.pathsep.join((str(ROOT), str(ROOT / "plugins")))
     # Without proxies: one on the way would be what is measured.
+    # And without PYTHONDONTWRITEBYTECODE: the warming requests are there for the bytecode that they leave behind.
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 

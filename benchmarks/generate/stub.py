@@ -88,6 +88,7 @@ class Connection(asyncio.Protocol):
 
 
 def _length(head: bytes) -> int:
+    # Clients write the names of headers in upper or lower case.
     lower = head.lower()
     at = lower.find(b"\r\ncontent-length:")
     return int(lower[at + 17 :].split(b"\r", 1)[0]) if at >= 0 else 0
@@ -115,6 +116,7 @@ async def main(port: int, latency_s: float = LATENCY_S) -> None:
     """Serve until killed."""
     stub = Stub(latency_s)
     loop = asyncio.get_running_loop()
+    # Hundreds of connections come at once: beyond asyncio's backlog of 100 they would be tried again a second later.
     server = await loop.create_server(lambda: Connection(stub), "127.0.0.1", port, backlog=4096)
     async with server:
         await server.serve_forever()

@@ -36,6 +36,7 @@ def mistakes(source: str, chance: random.Random) -> list[Mistake]:
 
 def _at(pattern: str | re.Pattern[str], edit: Callable[[re.Match[str], random.Random], str]) -> Change:
     """A change of one drawn match outside of comments."""
+    # Compiled anew, since `^` means the beginning of a line in these patterns.
     compiled = re.compile(getattr(pattern, "pattern", pattern), re.MULTILINE)
 
     def change(source: str, chance: random.Random) -> str | None:
@@ -78,5 +79,6 @@ KINDS: Mapping[str, Change] = {
     "flag never waited for": _at(r"^[ \t]*WaitFlag<[^\n]*;[ \t]*\n", _dropped),
     "flag of other pipes": _at(_EVENT, _other_event),
     "semicolon": _at(r";(?=[ \t]*\n)", _dropped),
+    # The last two characters are the comma and the blank before the argument.
     "argument left out": _at(r"(?<=\w)(\((?:\w+(?:\[\w+\])?, ){2,4})\w+(?=\);)", lambda match, _: match[1][:-2]),
 }

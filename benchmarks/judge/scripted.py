@@ -134,6 +134,7 @@ def _beside(lines: list[str], number: int, pattern: re.Pattern[str], text: str, 
     """A flag's other half, beside the one that is there."""
     match = pattern.search(lines[number - 1])
     if match:
+        # True counts as 1: lines are numbered from 1, places in the list from 0.
         yield _inserted(lines, number - before, text.format(*match.groups()))
 
 
@@ -175,6 +176,7 @@ def main(count: int, seed: int) -> None:
             case = task.usual_case
             try:
                 [golden] = goldens.kernel(task, case, Track.STATIC).values()
+            # Not every dynamic golden kernel gives a static one.
             except TaskError:
                 continue
             made = mistakes(golden, chance)
@@ -202,4 +204,5 @@ def main(count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    # What is not given has its default: 300 kernels, seed 1.
     main(*map(int, (*sys.argv[1:], *("300", "1")[len(sys.argv) - 1 :])))

@@ -27,8 +27,10 @@ def main() -> None:
     parser.add_argument("--repeated", type=float, default=0.25, help="share of answers that another of the step equals")
     options = parser.parse_args()
     with local_scorer(resolve()) as scorer:
+        # Starts the workers, which the first step would else wait for.
         texts.shared_scorer("shaped", "", {}).score(kernels(scorer, 4, "warm"))
         for reward in (make_reward(), make_async_reward()):
+            # Anew for each, so that answers end at the same times for both.
             chance = random.Random(7)
             begun = time.monotonic()
             waited_s = 0.0

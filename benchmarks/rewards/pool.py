@@ -61,6 +61,7 @@ def main() -> None:
     for port in ports:
         wait_for(port)
     figures = FORKED.Queue()
+    # Until then all processes have started: their first bursts come together.
     begun = time.monotonic() + 1.0
     asking = [FORKED.Process(target=ask, args=(n, plan, ports, begun, figures)) for n in range(plan.processes)]
     for process in asking:
@@ -68,13 +69,16 @@ def main() -> None:
     kills, chance, following = 0, random.Random(options.seed), begun + options.kill_every
     told: list[tuple[list[float], dict[str, int]]] = []
     while len(told) < plan.processes:
+        # Waits for figures until the next kill is due.
         with contextlib.suppress(queue.Empty):
             told.append(figures.get(timeout=max(0.0, following - time.monotonic())))
             continue
+        # Without kills it only wakes up to wait again.
         following += options.kill_every or 60.0
         if options.kill_every:
             victim = chance.choice(ports)
             os.kill(replicas[victim].pid, signal.SIGKILL)
+            # Until it has ended, its port is taken.
             replicas[victim].join()
             replicas[victim] = start(victim, plan)
             kills += 1
@@ -104,6 +108,7 @@ def parsed() -> argparse.Namespace:
 
 def free_ports(count: int) -> list[int]:
     """Ports that nobody listens at."""
+    # All at once, so that no port is given twice.
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in held]
     for one in held:
@@ -161,6 +166,7 @@ def ask(number: int, plan: Plan, ports: list[int], begin: float, figures: multip
 
     def send(client: RemoteScorer, who: int, size: int) -> None:
         words = [("ok", "zeros")[index % 2] for index in range(size)]
+        # No two answers are alike, so that none is answered out of what is remembered.
         answers = [Answer(Question("TinyOne"), f"{word} {burst}.{number}.{who}.{n}") for n, word in enumerate(words)]
         begun = time.monotonic()
         try:

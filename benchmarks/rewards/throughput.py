@@ -27,6 +27,7 @@ def main() -> None:
     count = parser.parse_args().kernels
     cores = os.cpu_count() or 1
     first = 0.0
+    # On one core two of these are the same.
     for jobs in dict.fromkeys((1, cores, 2 * cores)):
         with local_scorer(resolve(options={"jobs": str(jobs)})) as scorer:
             answers = kernels(scorer, count, f"jobs {jobs}")
@@ -44,6 +45,7 @@ def served(scorer: Scorer, count: int, cores: int) -> None:
     server = JudgeServer(scorer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     measure(RemoteScorer(server.url).score, kernels(scorer, count, "served"), "the same, over HTTP", cores)
+    # With the same mark these are the same texts, which the server knows by now.
     repeated = kernels(scorer, count, "served")
     start = time.perf_counter()
     RemoteScorer(server.url).score(repeated)

@@ -52,6 +52,7 @@ def answer(name: str, number: int) -> str:
     [smoke] = (case for case in task.cases if case.id == "smoke")
     right = golden_answer(task, smoke, Track.STATIC)
     assert right is not None
+    # Another comment makes it another kernel.
     marked = right.replace("```cpp\n", f"```cpp\n// answer {number}\n", 1)
     kind = number % _KINDS
     if kind == 3:
@@ -65,6 +66,7 @@ def start(folder: Path, answers: Path, count: int, executor: str, args: Mapping[
     """``npukb run`` on these answers, in a folder; run again there, it resumes. Its output goes to a file beside."""
     folder.mkdir(exist_ok=True)
     tasks = ",".join(f"{task}:smoke" for task in TASKS)
+    # With a seed: verdicts of several runs are compared byte for byte, and inputs would else be drawn by lot.
     words = ["run", "--model", "replay", "--model_args", f"path={answers}", "--tasks", tasks, "--seed", "20250117"]
     words += ["--num_samples", str(count // len(TASKS)), "--executor", executor, "--executor_args", json.dumps(args)]
     line = [sys.executable, "-m", "npukernelbench", *words, "--output_path", "results"]
@@ -88,6 +90,7 @@ def log(folder: Path) -> Path:
 def stored(folder: Path) -> int:
     """How many verdicts the run in a folder has stored so far."""
     logs = folder.glob("results/*/events.jsonl")
+    # Counted as text: the run may still be writing, so that the last line need not be whole.
     return sum(each.read_bytes().count(b'"type":"sample"') for each in logs)
 
 

@@ -66,9 +66,11 @@ def tree_cpu_s(root: int) -> float:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
+                # A program's name, in brackets, may hold blanks and brackets itself.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:  # it has ended meanwhile
                 continue
+            # Behind it, the parent comes second; utime, stime, cutime and cstime are the 12th to the 15th, in ticks.
             spent[int(entry.name)] = int(fields[1]), sum(int(field) for field in fields[11:15]) * _TICK_S
     family = {root}
     while more := {pid for pid, (parent, _) in spent.items() if parent in family} - family:
@@ -88,6 +90,7 @@ def stored(verdicts: list[tuple[Answer, Verdict]]) -> dict[str, float]:
         samples.append(Sample(key, prompt, Completion(answer.text, answer.finish_reason), candidate, verdict))
     figures = {}
     for name, together in (("store", 64), ("store_alone", 1)):
+        # Not where temporary files usually lie: that may be memory, which has no disk to wait for.
         with tempfile.TemporaryDirectory(dir=".") as folder:
             place = Path(folder) / "run"
             with RunStore.open(place, Manifest({"model": "none"}, {})) as store:
@@ -142,10 +145,12 @@ def ray_call() -> Mapping[str, float]:
 
     desks = [ray.remote(Desk).options(num_cpus=1).remote() for _ in range(2)]
     text = "x" * 6000
+    # Not measured: the first calls start the actors.
     ray.get([desk.judge.remote(text) for desk in desks for _ in range(200)])
     spent = time.process_time()
     for _ in range(20):
         ray.get([desk.judge.remote(text) for desk in desks for _ in range(50)])
+    # 20 rounds of 50 calls to each of the two.
     figures = {"ray_call_cpu_s": round((time.process_time() - spent) / 2000, 6)}
     ray.shutdown()
     return figures

@@ -23,6 +23,7 @@ from typing import Any
 from benchmarks.scale.answers import Decided, decided, end, log, start, stored, write_answers
 
 _LIMIT_S = 1200.0
+# Ray refuses less than 75 MiB, and without a number each node takes a large share of the memory.
 _STORE_BYTES = 80 << 20
 #: A dead node is noticed in some ten seconds instead of half a minute, and one that is slow on a busy machine is kept.
 _HEALTH = {
@@ -116,6 +117,7 @@ def wait_for_more(folder: Path, run: subprocess.Popen[str], than: int) -> None:
 @contextmanager
 def cluster(nodes: int) -> Iterator[Any]:
     """A head that judges nothing, and nodes with a CPU each: processes of this machine."""
+    # Before the import, which may read it.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

@@ -100,6 +100,7 @@ def simulate(way: Way, nodes: int, judging_s: Sequence[float], *, cores: int, ju
     for process in processes:
         for _ in range(cores):
             env.process(core(process))
+    # Some for each core, however many there are, since half of them are left out below.
     while len(done) < max(judgements, 4 * own * cores):
         env.step()
     # The beginning, when all ask at once, is left out.

@@ -94,6 +94,7 @@ def defined(task: Task, files: Mapping[str, str]) -> dict[str, str]:
 
     A program does not read such an attribute; it is for cases that have one value of it.
     """
+    # The lowering writes this line behind the inputs, outputs and attributes of the definition.
     asked = "        this->SetInferShape("
     words = "".join(
         f'        this->Attr("{spec.name}").AttrType(OPTIONAL).{_SETTERS[spec.type]};\n'

@@ -88,6 +88,7 @@ def _widened(name: str, dtype: str) -> str:
 
 def unary(kernel: str, expression: str, types: tuple[str, ...] = FLOATS, tile: int = 4096) -> Written:
     """``expression`` of ``x`` in float32."""
+    # Every x is replaced: a function with one in its name, such as exp, cannot stand in such an expression.
     return elementwise(kernel, ["x"], f"T({expression.replace('x', 'float32(tx)')})", types, tile=tile)
 
 

@@ -30,6 +30,7 @@ def main() -> int:
     large = launch(executor, ADD, LARGE)
     nbytes = 3 * 4 * LARGE
     copied = ADD.arrays(LARGE)[1]
+    # There are three buffers of this size: two inputs and an output.
     copy = min(spent(of_self, copied.copy) for _ in range(RUNS)) * 3
     mapped = large.processor_s() - start
     print(f"{nbytes >> 20} MiB of buffers: {mapped * 1e3:.0f} ms; NumPy's copies of them {copy * 1e3:.0f} ms")

@@ -48,6 +48,7 @@ class Golden:
         text, why = self._deriver.source(self._task, sized, self._files)
         if not text:
             raise SystemExit(f"no kernel for {sized.id}: {why}")
+        # By this name `Launch` calls a kernel.
         return text.replace(self._task.kernel, "probe")
 
     def grid(self, m: int, n: int, k: int) -> tuple[int, int]:
@@ -110,6 +111,7 @@ def unpacking(golden: Golden, extent: int, start: float) -> tuple[float, float]:
     of_right = golden.grid(*tall)[0] * LITTLE / extent
     of_left = golden.grid(*wide)[1] * LITTLE / extent
     first, second = (golden.processor_s(*shape) - start for shape in (tall, wide))
+    # first = left + of_right * right and second = right + of_left * left, solved for both.
     left = (first - of_right * second) / (1 - of_right * of_left)
     return left, second - of_left * left
 

@@ -57,6 +57,7 @@ class Launch:
             nonlocal peak
             # Sampled, as the high-water mark is gone once the process has ended.
             while not over.wait(0.001):
+                # The 0 is for moments without children: `max` of a single number is an error.
                 peak = max(peak, *(_peak_of(pid) for pid in _children()), 0)
 
         watcher = threading.Thread(target=watch)
@@ -74,6 +75,7 @@ class Launch:
 
 def _children() -> list[int]:
     """Children of this process that run the twin's host program."""
+    # Linux lists children by the thread that started them.
     listed = (task.read_text() for task in Path("/proc/self/task").glob("*/children"))
     return [int(pid) for text in listed for pid in text.split()]
 

@@ -70,6 +70,7 @@ def code(
 
     wish = wish_of(paths=bool(paths), goldens=bool(goldens), own=bool(include), style=style_name, **asked)
     plugins = Plugins.load()
+    # Samples of installed tasks name theirs, so that corpus check can leave them out.
     wish = wish._replace(benchmarks=frozenset(known_tasks(plugins)))
     style = load_style(plugins.prompts.find(style_name))
 
@@ -129,6 +130,7 @@ def docs(
     from npukernelbench.plugins import Plugins
     from npukernelbench.prompts import load_style
 
+    # Examples on pages that can be executed are kernels without a host side.
     wished = {"track": "static", "most_mib": 64, **asked}
     wish = wish_of(paths=True, goldens=False, own=bool(include), style=style_name, **wished)
     pages, plugins = read_pages(paths), Plugins.load()

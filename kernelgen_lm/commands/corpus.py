@@ -31,6 +31,7 @@ def config_options(command: click.Command) -> click.Command:
     return command
 
 
+# Joins the group at the end of this file, after config_options has put its options on.
 @click.command("build", short_help="Generate kernels and keep those that the judge finds right.")
 @click.option("--out", "folder", required=True, type=_FOLDER, help="Folder of the corpus.")
 @click.option("--jobs", default=2, show_default=True, help="Processes.")

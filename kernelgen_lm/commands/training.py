@@ -73,6 +73,7 @@ def mine(
     from kernelgen_lm.training.mine import Mining, known_answers, write_pairs
     from kernelgen_lm.training.mine import mine as pairs
 
+    # Spelled out: type checkers take no str for one of two words.
     how = Mining(rejected, "first" if chosen == "first" else "fastest", slower, per_question)
     known = known_answers(read_table(corpus)) if corpus else {}
     count = write_pairs(file, pairs(runs, how, known))

@@ -18,6 +18,7 @@ from npukernelbench.store import read_run
 
 __all__ = ["trajectories", "write_trajectories"]
 
+# An agent's record keeps what it called, but not the schemas that it was offered: they are written here.
 _FILES = {"type": "object", "additionalProperties": {"type": "string"}}
 _KERNEL = {"type": "object", "properties": {"files": _FILES}, "required": ["files"]}
 _SAYS = {
@@ -51,6 +52,7 @@ def trajectories(folder: Path, *, wrong: bool = False) -> tuple[list[dict[str, A
 
 def write_trajectories(rows: Iterable[Mapping[str, Any]], file: Path) -> None:
     """One line of JSON each."""
+    # Models may write lone surrogates, which JSON can hold and UTF-8 cannot: these become question marks.
     text = "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
     file.write_text(text, encoding="utf-8", errors="replace")
 
@@ -107,6 +109,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    # Some servers send no text at all for a call without arguments.
     value = json.loads(call.arguments or "{}")
     if not isinstance(value, dict):
         raise ValueError("arguments are an object")

@@ -79,6 +79,7 @@ def ask(spec: Spec, rng: Random) -> Asked:
         ),
     )
     small = replace(spec, names=named.names).task().cases[0]
+    # The spec's own shape, which was drawn so that a CPU can execute it.
     trial = replace(task, cases=(replace(small, attributes=task.cases[0].attributes),))
     return Asked(task, trial, replace(named, title=kernel), TileWriting(types, attributes))
 
@@ -131,6 +132,7 @@ def _shape(rng: Random, spec: Spec) -> tuple[int, ...]:
     # The ranges, or the pieces, of these were drawn for this length of a row.
     if spec.family in ("rows", "whole", "movement") or rng.random() < 0.4:
         return spec.shape
+    # Every order of magnitude is equally likely; only the small ``trial`` is ever executed.
     total = int(10 ** rng.uniform(0, 9))
     axes = rng.randint(1, 5)
     shape: list[int] = []
@@ -146,6 +148,7 @@ def _attributes(rng: Random, spec: Spec, program: Program) -> Mapping[int, str]:
     if rng.random() > 0.3:
         return {}
     steps = [index for index, step in enumerate(program.steps) if step.constant is not None]
+    # A name that the tile language or the program itself uses would change what the program says.
     free = [name for name in _words()["attributes"] if name not in spec.names and name not in _words()["taken"]]
     chosen = sorted(rng.sample(steps, min(len(steps), rng.choice((1, 1, 2)))))
     return dict(zip(chosen, rng.sample(free, len(chosen)), strict=True))
@@ -209,6 +212,7 @@ def _formula(rng: Random, spec: Spec, program: Program, attributes: Mapping[int,
         prefix = _CALLS[notation]
         text = re.sub(r"\b(exp|sqrt|tanh)\(", rf"{prefix}\1(", text)
         text = re.sub(r"\bln\(", f"{prefix}log(", text)
+        # Python has neither bars nor ^ for these.
         text = re.sub(r"\|(\w+)\|", rf"{prefix}abs(\1)", text).replace("^2", " ** 2")
     if notation == "power":
         text = re.sub(r"\bexp\(([\w ]+)\)", r"e^\1", text)

@@ -165,6 +165,7 @@ class _Worker(NamedTuple):
     exclusion: Exclusion
 
 
+# A pool's initializer cannot hand anything to the tasks: what it opens is left here for them.
 _WORKER: list[_Worker] = []
 
 
@@ -184,6 +185,7 @@ def _make_shard(index: int, folder: str) -> Shard:
         made = make_sample(config, number, bench, style, exclusion)
         if isinstance(made, str):
             counts[made] += 1
+        # Looked for within the shard only: shards are made without knowing of each other.
         elif made.id in samples:
             counts["repeated"] += 1
         else:

@@ -19,6 +19,7 @@ __all__ = ["ChatWish", "conversation", "make_chat", "open_dataset"]
 _ROLES = {
     "system": "system",
     "user": "user",
+    # Rows in the form of ShareGPT say human and gpt, and have from and value in place of role and content.
     "human": "user",
     "assistant": "assistant",
     "gpt": "assistant",
@@ -120,6 +121,7 @@ def _pair(row: Mapping[str, Any]) -> Iterator[Message | None]:
     for asked, answered in _PAIRS:
         question, answer = row.get(asked), row.get(answered)
         if isinstance(question, str) and isinstance(answer, str):
+            # Alpaca's rows keep what an instruction is about in a field of its own, which may be empty.
             more = row.get("input")
             if asked == "instruction" and isinstance(more, str) and more.strip():
                 question = f"{question}\n\n{more}"
@@ -137,6 +139,7 @@ def _outcome(messages: tuple[Message, ...], wish: ChatWish, samples: Mapping[str
 
 
 def _identity(messages: tuple[Message, ...]) -> str:
+    # The separators keep conversations apart whose texts are the same but cut at other places.
     return sha256("\0".join(f"{message.role}\0{message.content}" for message in messages))[:24]
 
 

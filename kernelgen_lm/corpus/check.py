@@ -117,6 +117,7 @@ def _spec_of(sample: Sample) -> Spec | None:
     if not sample.question or "task" in sample.question:
         return None
     try:
+        # A question of another form is no finding: names, wording and code are compared all the same.
         return Spec.from_json(sample.question)
     except (KeyError, TypeError, ValueError):
         return None
@@ -231,6 +232,7 @@ def words_of(text: str) -> list[str]:
 
 def tokens_of(source: str) -> list[str]:
     """Names, numbers and signs of code, comments left out."""
+    # A copy under other comments is still a copy.
     return _TOKEN.findall(_without_comments(source))
 
 

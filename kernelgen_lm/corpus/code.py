@@ -140,6 +140,7 @@ def make_code(
             write_lines(path, [sample.line() for sample in made.samples])
         return kernel, made.counts
 
+    # Threads are enough: kernels are compiled and run in processes of their own.
     with ThreadPoolExecutor(jobs) as pool:
         for kernel, counts in pool.map(make, kernels):
             totals.update(counts)
@@ -151,6 +152,7 @@ def _key(kernel: CollectedKernel, wish: CodeWish) -> str:
     """Equal for equal samples."""
     cases = [case.id for case in kernel.task.cases]
     tracks = [track.value for track in wish.tracks]
+    # The text of a frozenset of strings differs from process to process, so it can be in no key.
     words = (VERSION, kernel.hash, kernel.where, cases, tracks, *wish._replace(tracks=(), benchmarks=frozenset()))
     return sha256(repr(words))[:24]
 
@@ -190,6 +192,7 @@ def samples_of(kernel: CollectedKernel, wish: CodeWish, tools: Tools) -> Made:
         else:
             counts["repeated" if made.id in samples else "ok"] += 1
             samples.setdefault(made.id, made)
+    # The plus sign drops outcomes that were counted zero times.
     return Made(list(samples.values()), +counts, lost)
 
 

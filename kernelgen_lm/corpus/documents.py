@@ -74,6 +74,7 @@ def read_pages(paths: Sequence[Path]) -> list[Page]:
                 continue
             units = tuple(units_of(read_page(file)))
             name = file.relative_to(root).as_posix() if root.is_dir() else file.name
+            # The hash is of the bytes, whatever encoding they are in; as hexadecimal digits, since it takes a text.
             pages.append(Page(name, sha256(file.read_bytes().hex()), units))
     if not any(page.units for page in pages):
         raise UsageError(
@@ -113,6 +114,7 @@ def make_documents(
     whole = sha256(" ".join(page.hash for page in pages))
     totals: Counter[str] = Counter()
     for page in pages:
+        # Without names of benchmarks: the text of a frozenset differs from process to process.
         words = (VERSION, page.name, page.hash, whole, wish._replace(code=wish.code._replace(benchmarks=frozenset())))
         key = sha256(repr(words))[:24]
         shard, counts_path = folder / "shards" / f"{key}.jsonl", folder / "counts" / f"{key}.json"
@@ -218,6 +220,7 @@ def _listed(unit: Unit, subject: str) -> Iterator[_Question]:
 
 def _which(unit: Unit, everything: Sequence[Unit], subject: str, rng: Random) -> Iterator[_Question]:
     """The function for a purpose, among others of the pages."""
+    # Sorted: sets of strings have another order in every process, and the draw below would follow it.
     others = sorted({other.name for other in everything if other.purpose} - {unit.name})
     sentence = re.split(r"(?<=[.。])\s", unit.purpose[0])[0] if unit.purpose else ""
     # The question would answer itself where the sentence names the function.
@@ -237,6 +240,7 @@ def _calls(unit: Unit, subject: str) -> Iterator[_Question]:
     """A call with all arguments that it needs, and one with too few for every prototype."""
     signature = min(unit.signatures, key=lambda candidate: candidate.least)
     needed = [argument.name for argument in signature.arguments if not argument.default]
+    # Arguments with a default are left out of the complete call, too: it has what it needs and no more.
     for names in (needed, needed[:-1]):
         enough = len(names) >= signature.least
         if not names:
@@ -295,6 +299,7 @@ def _executed(
     """Samples of a whole kernel that the judge found right, or why there are none."""
     if not example.is_kernel:
         return [], "no whole kernel"
+    # The file would be compiled as device code, which knows neither launches nor main.
     if _HOST.search(example.text):
         return [], "host code beside the kernel"
     entries = _ENTRY.findall(example.text)

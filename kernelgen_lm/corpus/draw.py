@@ -10,6 +10,7 @@ from kernelgen_lm.corpus.program import Kind, Program, Step
 
 __all__ = ["Drawn", "draw_elementwise", "draw_rows", "draw_whole"]
 
+# Some are positive: roots, logarithms and quotients are drawn only where their intervals allow it.
 _RANGES = ((-1.0, 1.0), (-2.0, 2.0), (-4.0, 4.0), (0.1, 3.0), (0.5, 2.0), (0.0, 1.0), (1.0, 5.0))
 _WHOLE_RANGES = ((-20.0, 20.0), (0.0, 50.0), (-100.0, 100.0))
 _UNARY = tuple(name for name, operation in OPERATIONS.items() if operation.arity == 1)
@@ -47,6 +48,7 @@ class _Builder:
 
     def apply(self, names: tuple[str, ...], *operands: int) -> int | None:
         """Apply one of the operations that may be applied here; None where none may."""
+        # Many operations are refused where the operand's interval reaches.
         for _ in range(_ATTEMPTS):
             operation = OPERATIONS[self.rng.choice(names)]
             step = self._step(operation, operands)
@@ -108,8 +110,10 @@ def draw_elementwise(rng: Random, *, integers: bool = False, longest: int = 6) -
             merged = builder.apply(_BINARY, open_values[0], open_values[1])
             if merged is None:
                 break
+            # In place of both: what is left open in the end is the one result.
             open_values[:2] = [merged]
         drawn = builder.done()
+        # Merging what was left open took steps beyond those that were asked for.
         fits = len(open_values) == 1 and len(builder.steps) <= longest + 2
         if drawn is not None and fits and _is_new(drawn.program):
             return drawn
@@ -127,6 +131,7 @@ def _grow(builder: _Builder, open_values: list[int]) -> None:
     value = open_values[position]
     if rng.random() < 0.2 and len(builder.kinds) > 1:
         other = rng.randrange(len(builder.inputs))
+        # In either order, which decides what a difference or a quotient is.
         result = builder.apply(_BINARY, *rng.sample((value, other), 2)) if other != value else None
     elif rng.random() < 0.25 and len(open_values) > 1:
         other_position = rng.choice([index for index in range(len(open_values)) if index != position])
@@ -193,6 +198,7 @@ def _normalised(builder: _Builder, length: int) -> bool:
 
 def _spread(builder: _Builder, length: int) -> bool:
     """A tensor combined with one or two rows."""
+    # All three forms are called alike.
     del length
     value = builder.input()
     weights = [builder.input(Kind.COL) for _ in range(builder.rng.choice((1, 1, 2)))]

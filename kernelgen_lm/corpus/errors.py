@@ -44,6 +44,7 @@ def make_errors(
         for mutant in mutants(source, rng, per_sample):
             verdict = bench.judge(task, mutant.source)
             counts[verdict.outcome.value] += 1
+            # Mutants that are still right, and faults of the harness, are no mistakes to learn from.
             if verdict.owner is Owner.MODEL:
                 _append(folder / "repairs" / "repairs.jsonl", repair_sample(sample, mutant, verdict).line())
                 # A pair whose rejected kernel does not compile would teach form rather than correctness.
@@ -87,6 +88,7 @@ def _place(verdict: Verdict, source: str) -> str:
 
 
 def _pair(sample: Sample, mutant: Mutant, verdict: Verdict) -> str:
+    # The same thinking on both sides: the kernel alone makes the difference that is learned.
     thinking, _, _ = sample.answer.partition("</think>")
     rejected = answer_text(thinking.removeprefix("<think>"), mutant.source)
     pair = {

@@ -44,6 +44,7 @@ def _softmax(x: _Array) -> _Array:
 
 
 def _normal(x: _Array) -> _Array:
+    # PyTorch's default epsilon of a layer norm.
     return np.asarray((x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5))
 
 
@@ -188,6 +189,7 @@ class Exclusion:
         """The task or the plain function that gives ``result`` of ``arrays``; ``key`` stands for kinds and arrays."""
         # References are called with inputs that they are not made for: their warnings say nothing.
         with np.errstate(all="ignore"):
+            # This calls every reference in every order, so questions with the same inputs share the results.
             if key not in self._known:
                 self._known[key] = [known for known in self._results(kinds, arrays) if known.values.size]
                 self._first[key] = _firsts(known.values for known in self._known[key])
@@ -231,6 +233,7 @@ def _of_task(task: Task, arrays: Sequence[_Array]) -> Iterator[_Known]:
     """Every output of a task's reference on these inputs, under the attributes of each of its cases."""
     required = [spec for spec in task.inputs if spec.presence is Presence.REQUIRED]
     lists = [spec for spec in task.inputs if spec.presence is Presence.DYNAMIC]
+    # Optional inputs stay absent: a generated operator has none.
     if len(required) + len(lists) != len(arrays):
         return
     taken = [spec for spec in task.inputs if spec.presence in (Presence.REQUIRED, Presence.DYNAMIC)]
@@ -242,6 +245,7 @@ def _of_task(task: Task, arrays: Sequence[_Array]) -> Iterator[_Known]:
     settings = {repr(sorted(case.attributes.items(), key=str)): case.attributes for case in task.cases}
     for attributes in list(settings.values())[:_MOST_CALLS]:
         for output in _called(reference, {**inputs, **attributes}):
+            # Floats, whole numbers and booleans: texts and objects cannot be compared as numbers.
             if output.dtype.kind in "fiub":
                 yield _Known(task.name, output)
 

@@ -145,6 +145,7 @@ MOVEMENTS: Mapping[str, _Form] = {
         "{out}_i = {x}_((i + {0}) mod R) with R rows",
         lambda rng, r, c: (rng.randint(1, max(1, r - 1)),),
         (Piece("0", "d", 0, row="((first + {0}) % n)"),),
+        # NumPy moves elements towards higher indices; the formula takes them from there.
         lambda a, n: np.roll(a[0], -n[0], axis=0),
     ),
     "repeat": _Form(
@@ -198,5 +199,6 @@ MOVEMENTS: Mapping[str, _Form] = {
 
 def draw_movement(rng: Random, rows: int, columns: int) -> Movement:
     """A form with numbers that fit the shape."""
+    # Sorted, so that the same seed gives the same form when the table is put in another order.
     form = rng.choice(sorted(MOVEMENTS))
     return Movement(form, MOVEMENTS[form].draw(rng, rows, columns))

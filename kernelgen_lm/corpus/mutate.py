@@ -49,6 +49,7 @@ def mutations() -> Mapping[str, Mutation]:
     return {name: Mutation(**row) for name, row in rows.items()}
 
 
+# An expanded pattern cannot look a name up: it marks the name with an underscore, which is resolved here.
 _OPPOSITE = {"Add": "Sub", "Max": "Min", "Sqrt": "Abs", "Exp": "Abs", "Maxs": "Mins"}
 
 

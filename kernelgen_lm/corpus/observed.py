@@ -94,6 +94,7 @@ def _partition(profile: Profile) -> str:
     if analysis is None or not analysis.cores:
         return f"Cores: {profile.blocks} blocks."
     working = [core for core in analysis.cores if _moves(core.busy_us)]
+    # Cores that did the same are one entry, with their number.
     count = sum(core.alike for core in working)
     text = f"Cores: {profile.blocks} blocks, {count} cores have work"
     # Within a tenth the work is as good as even.

@@ -68,6 +68,7 @@ class _Rooms:
     """How much room each sequence has, as a tree whose nodes know the most below them."""
 
     def __init__(self, count: int, length: int) -> None:
+        # A power of two, so that every inner node has two children.
         self._leaves = 1 << max(count - 1, 0).bit_length()
         self._most = [length] * (2 * self._leaves)
 

@@ -26,6 +26,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+#-]*)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(.*)")
 _BOLD = re.compile(r"(?:\*\*|__)([^*_]+)(?:\*\*|__)[:：]?")
+# Only a short line without a stop: anything else with a number in front is a sentence or an item.
 _NUMBERED = re.compile(r"(\d+(?:\.\d+)*)[.)]?[ \t]+(\S[^.:;!?。；：]{0,60})")
 _UNDERLINE = re.compile(r"(=+|-+|~+|\^+)[ \t]*$")
 _RAW = re.compile(r"[ \t]*<(table|pre|div|ul|ol|details|p)\b", re.IGNORECASE)
@@ -113,11 +114,13 @@ class _Lines:
     def _skip_front_matter(self) -> None:
         if self._markdown and self._lines and self._lines[0].strip() == "---":
             end = next((at for at in range(1, len(self._lines)) if self._lines[at].strip() == "---"), 0)
+            # Without a second line of dashes the first one is a rule, not the beginning of front matter.
             self._at = end + 1 if end else 0
 
     def _fenced(self, fence: str) -> Block:
         start = self._at
         self._at += 1
+        # As in CommonMark a closing fence may be longer than the opening one, and the end of the file closes it.
         while self._at < len(self._lines) and not self._lines[self._at].strip().startswith(fence):
             self._at += 1
         body = self._lines[start + 1 : self._at]
@@ -140,6 +143,7 @@ class _Lines:
         while self._at < len(self._lines) and self._lines[self._at].lstrip().startswith("|"):
             # A bar behind a backslash is text of the cell.
             cells = re.split(r"(?<!\\)\|", self._lines[self._at].strip().strip("|"))
+            # The row of dashes under a header says how columns are aligned.
             if not all(re.fullmatch(r"\s*:?-+:?\s*", cell) for cell in cells):
                 rows.append(tuple(_plain(cell.replace("\\|", "|")) for cell in cells))
             self._at += 1
@@ -175,6 +179,7 @@ class _Lines:
         self._at += 1
         while self._at < len(self._lines) and self._continues():
             if _UNDERLINE.fullmatch(self._lines[self._at]) and len(parts) == 1:
+                # Markdown has these two levels; further ones of reStructuredText are not told apart.
                 level = 1 if self._lines[self._at].startswith("=") else 2
                 self._at += 1
                 return Block(Form.HEADING, _plain(parts[0]), start + 1, level)
@@ -208,6 +213,7 @@ def _plain(text: str) -> str:
 def _from_html(text: str, line: int) -> Iterator[Block]:
     reader = _Html(line)
     reader.feed(text)
+    # Hands over what the parser still holds back because it looks like an unfinished tag.
     reader.close()
     reader.end()
     return iter(reader.blocks)
@@ -244,6 +250,7 @@ class _Html(HTMLParser):
             self._rows = []
         elif tag == "br":
             self._text.append("\n")
+        # A paragraph inside of an item is a part of it.
         elif tag in self._FLOW and self._form is not Form.ITEM:
             self._begin(Form.PARAGRAPH)
 

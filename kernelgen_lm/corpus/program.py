@@ -74,6 +74,7 @@ class Program:
         counts = [0] * (len(self.inputs) + len(self.steps))
         for step in self.steps:
             for letter, operand in zip("ab", step.operands, strict=False):
+                # The text of an operation may mention an operand twice, as x and x in x * sigmoid(x).
                 operation = OPERATIONS.get(step.operation)
                 counts[operand] += operation.text.count("{" + letter + "}") if operation else 1
         return counts
@@ -135,6 +136,7 @@ def pack(data: Mapping[str, object]) -> str:
 
 def unpack(name: str) -> Mapping[str, Any]:
     """The reverse of :func:`pack`. ValueError when the name is none of ours."""
+    # b32decode takes whole groups of eight characters.
     padded = name.upper() + "=" * (-len(name) % 8)
     unpacked: Mapping[str, Any] = json.loads(base64.b32decode(padded))
     return unpacked
@@ -146,6 +148,7 @@ def constant_text(value: float) -> str:
 
 
 def _exact_constant(value: float, operand: NDArray[Any]) -> float | int:
+    # NumPy would give floats for whole numbers with a float.
     return int(value) if operand.dtype.kind in "iu" else value
 
 

@@ -19,6 +19,7 @@ __all__ = ["function_of", "reference_of"]
 _PREFIX = "op_"
 
 
+# Python asks a module's own __getattr__ for names that it lacks (PEP 562): every packed question has a reference.
 def __getattr__(name: str) -> Callable[..., NDArray[Any]]:
     """The reference that the rest of ``name`` describes. AttributeError when it describes none."""
     if not name.startswith(_PREFIX):
@@ -26,6 +27,7 @@ def __getattr__(name: str) -> Callable[..., NDArray[Any]]:
     try:
         spec = Spec.unpacked(name.removeprefix(_PREFIX))
     except (ValueError, KeyError) as error:
+        # The name holds a whole program.
         raise AttributeError(f"{name[:40]!r} is no packed question") from error
     return reference_of(spec)
 

@@ -126,6 +126,7 @@ def read_samples(path: Path) -> Iterator[Sample]:
     if not files or not all(file.is_file() for file in files):
         raise UsageError(f"{path} holds no samples", field="corpus", remedy="make some: kernelgen-lm corpus build")
     for file in files:
+        # Line by line: a corpus may be larger than the memory.
         with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 try:

@@ -67,6 +67,7 @@ def shingles(answer: str) -> NDArray[np.uint64]:
     """Hashes of what an answer consists of, ascending, each once."""
     code = code_of(answer)
     parts = tokens_of(code) if code.strip() else words_of(answer.rpartition("</think>")[2])
+    # An answer with fewer parts than that is compared as a whole.
     width = min(_TOKENS, len(parts))
     texts = {" ".join(parts[start : start + width]) for start in range(len(parts) - width + 1)}
     digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)

@@ -129,6 +129,7 @@ class Finder:
 
     def _operators(self, root: Path, name: str) -> Iterator[CollectedKernel]:
         """Folders with device code, each an operator."""
+        # rglob has the order of the file system, which differs between machines.
         for device in sorted(root.rglob(OPERATOR_FOLDERS[1])):
             folder = device.parent
             if not device.is_dir():

@@ -145,6 +145,7 @@ class Spec:
         """The question for several shapes as one task, with one case each."""
         task = self.task()
         cases = [replace(replace(self, shape=shape).task().cases[0], id=str(at)) for at, shape in enumerate(shapes)]
+        # Without their numbers, which differ from case to case.
         rows = "Tensors are matrices: i counts rows, j counts columns. " if self.family == "rows" else ""
         sizes = "x".join(str(extent) for shape in shapes for extent in shape)
         return replace(

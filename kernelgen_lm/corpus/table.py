@@ -56,6 +56,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
             raise UsageError("there is nothing to write", field="--out", remedy="JSON lines can be empty, Parquet not")
     finally:
         if writer is not None:
+            # After an error, too: the file must not stay open. It keeps its partial name then.
             writer.close()
     unfinished.replace(path)
 

@@ -64,6 +64,7 @@ def task_yaml(task: Task) -> str:
         "level": task.level,
         "category": task.category,
         "version": task.version,
+        # Sorted: a set of strings has another order in every process, and equal tasks have equal files.
         "tags": sorted(task.tags),
         "kernel": task.kernel,
         "summary": task.summary,

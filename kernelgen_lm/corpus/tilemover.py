@@ -50,6 +50,7 @@ class _Mover:
             "@kernel",
             signature,
             *indented(f"{name} = buffer(most, {_extent(piece)}, T)" for name, piece in self.pieces.items()),
+            # Constant pieces are filled before the loop: every store takes the same values.
             *indented(fills),
             "    begin = core() * share",
             "    for first in range(begin, min(begin + share, total), most):",

@@ -182,6 +182,7 @@ class _Writer:
         # The length of a row; a tensor may have the usual name.
         d = "columns" if "d" in self.spec.names else "d"
         extents = {Kind.FULL: f"most, {d}", Kind.ROW: "most, 1", Kind.COL: d}
+        # The same for every row, so loaded and widened before the loop.
         once = [item for item in wide if item.kind is Kind.COL]
         each = [item for item in wide if item.kind is not Kind.COL]
         shared = [name for name, kind in zip(self.inputs, self.program.inputs, strict=True) if kind is Kind.COL]
@@ -193,6 +194,7 @@ class _Writer:
         buffers += [f"{item.name} = buffer({extents[item.kind]}, float32)" for item in kept]
         narrow = self.kinds[-1] is Kind.ROW
         buffers.append(f"{self.output}_out = buffer(most, {'1' if narrow else d}, {self._result_type()}, depth=2)")
+        # The host divides once: kernels multiply by the reciprocal.
         means = any(step.operation == "rmean" for step in self.program.steps)
         numbers = ("n", d, "share", "most", *(("scale",) if means else ()))
         first = own[0]
@@ -257,6 +259,7 @@ class _Writer:
         return [
             f"def plan({first}):",
             f"    total = {first}.size",
+            # All of them, however little there is to do: sync_all() needs every core.
             "    cores = vector_cores()",
             "    share = round_up(ceil_div(total, cores), 128)",
             f"    {self.output}.shape = (1,)",

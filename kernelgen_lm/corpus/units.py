@@ -130,6 +130,7 @@ def _signature(statement: str) -> Signature | None:
     if match is None or _NO_RESULT.search(match["result"]) or "=" in match["result"]:
         return None
     parts = [part.strip() for part in _split(match["rest"])]
+    # In C f(void) takes no arguments.
     arguments = tuple(_argument(part) for part in parts if part and part != "void")
     if any(argument is None for argument in arguments):
         return None
@@ -152,6 +153,7 @@ def _argument(text: str) -> Argument | None:
     """``const LocalTensor<T>& dst`` and the like; None for an expression."""
     declared, _, default = text.partition("=")
     match = re.fullmatch(r"(?P<type>.+?[\s*&>])(?P<name>[A-Za-z_]\w*)(?:\[\w*\])?", declared.strip())
+    # Such signs, or a number in front of the name, make it an argument of a call.
     if match is None or re.search(r"[+/\"'.()]|\d\s*$", match["type"]):
         return None
     return Argument(match["type"].strip(), match["name"], default.strip())
@@ -209,6 +211,7 @@ def _unit(section: Sequence[Block]) -> Unit | None:
 def _add(unit: Unit, part: Part, block: Block) -> None:
     """Put a block where it belongs."""
     if block.form is Form.CODE:
+        # Example code may declare functions, too, which are not what the page is about.
         signatures = list(prototypes(block.text)) if part is not Part.EXAMPLES else []
         unit.signatures += signatures
         if not signatures:
@@ -233,6 +236,7 @@ def _parameters(block: Block) -> Iterator[tuple[str, str]]:
         name = next((at for at, cell in enumerate(header) if _NAME_COLUMN.fullmatch(cell.strip())), 0)
         text = next((at for at, cell in enumerate(header) if _TEXT_COLUMN.fullmatch(cell.strip())), len(header) - 1)
         for row in block.rows[1:]:
+            # Cells that span columns make short rows, and a table of one column explains nothing.
             if max(name, text) < len(row) and row[name] and row[text] and name != text:
                 yield row[name], row[text]
     elif match := _LISTED.fullmatch(block.text):

@@ -70,6 +70,7 @@ def _without_a_step(program: Program) -> Iterator[tuple[int, Program]]:
     """The program with a step replaced by one of its operands of the same extent, for every step and operand."""
     kinds, first = program.kinds(), len(program.inputs)
     for index, step in enumerate(program.steps):
+        # Each once: a step may take the same value twice.
         for operand in dict.fromkeys(step.operands):
             if kinds[operand] is kinds[first + index]:
                 # Adding nothing is a step that hands a value on.
@@ -128,4 +129,5 @@ def _key(program: Program) -> str:
             # Six digits: orders of evaluation differ in the last ones only. Adding zero removes its sign.
             digest.update(" ".join(f"{value + 0.0:.5e}" for value in result.reshape(-1)[:96]).encode())
         digests.append(digest.hexdigest())
+    # The least stands for all orders of the inputs.
     return min(digests)

@@ -25,6 +25,8 @@ TEMPLATE = """{%- for message in messages -%}
 {%- endif -%}
 {%- endfor -%}"""
 _TYPE = r"\b(?:bfloat16|float16|float32|bool|int32|int8|uint8|int16|int64)\b"
+# In this order: a row of the interface with its type, extents, slots, powers and numbers, signs, words,
+# and any other character.
 _SIGNS = re.compile(
     rf"\n<[ioa]\d> (?:list )?(?:{_TYPE}|float|int|bool|absent)| (?:1|<d\d>)+|{SLOT.pattern}"
     r"| \*\* 2|\d\.0\b|\d+\.\d+(?:e\d+)?|\d| [-+*/<>=!]=? |, | if | else |\^[23]|[A-Za-z_]\w*\(?|.",
@@ -34,6 +36,7 @@ _SIGNS = re.compile(
 _CUTS = re.compile(r"(?<=\n)|(?<=def <k>\()|(?<=\], )")
 #: What differs between programs of a family; all other lines stand together.
 _VARIES = re.compile(rf"{_TYPE}|<i\d>_in|<[fva]\d>|Attribute")
+# Widening an input is the same line in every program: it belongs to the phrase around it.
 _WIDENED = re.compile(r"float32\(<i\d>_in\)$")
 #: Slots of each letter.
 _SLOTS = {"i": 8, "f": 8, "o": 4, "a": 8, "n": 8, "d": 8, "v": 5, "u": 5}
@@ -51,6 +54,7 @@ def pieces(text: str) -> list[str]:
         head, mark, tail = line.rstrip("\n").partition("[:] = ")
         if mark and not _WIDENED.match(tail):
             made += [*_cut(fixed), head + mark, *_SIGNS.findall(tail)]
+            # The end of this line, which was cut off above, begins the next phrase.
             fixed = "\n"
         else:
             fixed += line

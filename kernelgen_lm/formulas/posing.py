@@ -74,6 +74,7 @@ def __getattr__(name: str) -> Callable[..., object]:
             _result(
                 posed,
                 {
+                    # A slice keeps the axis: one number of those that the list has one each of.
                     key: value[at] if key in lists else value[at : at + 1] if key in singles else value
                     for key, value in given.items()
                 },
@@ -136,6 +137,7 @@ def _result(posed: Posed, given: Mapping[str, Any]) -> NDArray[Any]:
         return np.broadcast_to(made, shape)
     if turned:
         made = np.moveaxis(made, -1, posed.axis)
+    # Folds keep their axes with extent 1, which the output may lack; results without a tensor have one element.
     return made.reshape(posed.output) if made.size == prod(posed.output) else np.broadcast_to(made, posed.output)
 
 
@@ -197,6 +199,7 @@ def _tasks(
     seen: set[str],
     bench: Bench,
 ) -> Iterator[Task]:
+    # As good as without end: the caller stops when it has enough.
     for index in range(1 << 40):
         posed = posed_again(seed, index)
         if posed is None or sum(operations(tree) for _, tree in posed.short.statements) < least:
@@ -209,11 +212,13 @@ def _tasks(
         for span in _RANGES:
             write_lines(path, [_yaml(posed, seed, index, span)])
             task = load_task(path).task
+            # An empty text: the program is right.
             if not bench.judge_program(task, task.cases, Track.STATIC, fill(posed.short.program, posed.short.names)):
                 seen |= {function, posed.short.prompt}
                 yield task
                 break
         else:
+            # Right on no range: nothing of it may stay among the tasks.
             path.unlink()
             path.parent.rmdir()
 
@@ -222,6 +227,7 @@ def _yaml(posed: Posed, seed: int, index: int, span: Interval) -> str:
     """The task file of a question."""
     short = posed.short
     listed = short.family == "list"
+    # In a prompt the formula is the indented block.
     formula = short.asked.split("\n\n    ", 1)[1].split("\n\n", 1)[0]
     output = next(name for slot, name in short.names.items() if slot == "<o0>")
     kind = re.search(r"- output \w+: (?:list of 1 )?(\w+)", short.asked)

@@ -85,6 +85,7 @@ def draw_short(rng: Random) -> Short | None:
     statements = _statements(rng, family, inputs, attributes, truth)
     used = set().union(*(names_in(tree) for _, tree in statements))
     wanted = {("in" if source.kind in ("full", "col") else "scalar", str(at)) for at, source in enumerate(inputs)}
+    # Every input has to be used; a single operation has a name of its own, which benchmarks ask for.
     if not wanted <= used or sum(operations(tree) for _, tree in statements) < 2:
         return None
     if (
@@ -152,6 +153,7 @@ def _statements(
         if tree.kind == "binary" and tree.name in "+-*/" and rng.random() < 0.5:
             tree = Node("compare", name, tree.parts)
         elif rng.random() < 0.5:
+            # Whether a value is finite, or infinite.
             tree = Node("compare", rng.choice(("<", "==")), (Node("call", "abs", (tree,)), leaf("number", "infinity")))
         else:
             tree = Node("compare", name, (tree, other))
@@ -200,6 +202,7 @@ def _fits(inputs: Sequence[Input], statements: Sequence[tuple[str, Node]]) -> bo
     """Whether the language broadcasts what meets: rows and columns need a full tile, comparisons equal tiles."""
     extents: dict[tuple[str, str], str] = {}
     for at, source in enumerate(inputs):
+        # What is called col here, one row for all, is a row to the language.
         extents[("in", str(at))] = extents[("scalar", str(at))] = {"col": "row", "full": "full"}.get(source.kind, "one")
     for at, (_, tree) in enumerate(statements):
         found = _extent(tree, extents)
@@ -238,6 +241,7 @@ def evaluate(
     for at, array in enumerate(arrays):
         values[("in", str(at))] = values[("scalar", str(at))] = array
     if family == "whole":
+        # Tells compute that folds go over all axes.
         values[("", "whole")] = 1.0
     result = np.zeros(())
     with np.errstate(all="ignore"):
@@ -252,6 +256,7 @@ def _arrays(inputs: Sequence[Input], span: Interval) -> tuple[NDArray[Any], ...]
 
 @cache
 def _drawn(kinds: tuple[str, ...], span: Interval) -> tuple[NDArray[Any], ...]:
+    # Always the same arrays: the key under which an exclusion keeps its results says their kinds and range only.
     rng = np.random.default_rng(0)
     extents = {"full": (6, 48), "col": (48,), "scalar": (1,), "single": (1,)}
     return tuple(rng.uniform(span.low, span.high, extents[kind]) for kind in kinds)
@@ -315,6 +320,7 @@ class _Asking:
         program = Writing(self).text()
         numbers = {text: slot for slot, text in found.names.items() if slot.startswith("<n")}
         lines = [
+            # Elsewhere numbers are sizes, which may equal one of the formula by chance.
             _NUMBER.sub(lambda match: numbers.get(match[0], match[0]), line) if "[:] = " in line else line
             for line in program
         ]
@@ -353,6 +359,7 @@ class _Asking:
 
     def _constants(self, taken: Sequence[str]) -> dict[str, str]:
         """Numbers that the formula calls by name."""
+        # Sorted: a set of strings has another order in every process, and the draw has to be the same.
         values = sorted({node.name for _, tree in self.statements for node in walk(tree) if _DECIMAL.match(node.name)})
         if not values or self.rng.random() < 0.7:
             return {}
@@ -406,6 +413,7 @@ class _Asking:
         for at, source in enumerate(self.inputs):
             letter = (
                 source.name[0]
+                # Initials stand for the inputs only where they tell them apart.
                 if brief and len({other.name[0] for other in self.inputs}) == len(self.inputs)
                 else source.name
             )

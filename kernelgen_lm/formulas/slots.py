@@ -60,6 +60,7 @@ def slotted(messages: Sequence[Message]) -> Slotted | None:
     # The last one: earlier turns may be worked examples.
     asked = next((message.content for message in reversed(messages) if message.role == "user"), "")
     kernel = _KERNEL.search(asked)
+    # The question begins with its heading, behind what the harness says in every prompt.
     start = asked.find("\n# ") + 1 if not asked.startswith("# ") else 0
     formula = re.search(r"\n    (\S.*?)\n\n", asked[start:], re.DOTALL)
     rows = _INPUT.findall(asked, start)
@@ -133,6 +134,7 @@ def _formula(text: str, roles: Mapping[str, str], names: dict[str, str]) -> str:
 
     def slot(letter: str, held: str) -> str:
         found = f"<{letter}{sum(key[1] == letter for key in names)}>"
+        # A program calls its values as the slot is called; numbers alone are written as the formula has them.
         names[found] = held if letter == "n" else found[1:-1]
         return found
 

@@ -275,6 +275,7 @@ def _say_scan(name: str, part: Node, names: Mapping[tuple[str, str], str], how: 
     }[way]
     terms = []
     for mark in (first, second, third):
+        # Names without the element's index are the same in every term.
         marked = {key: text.removesuffix(how.mark) + mark * text.endswith(how.mark) for key, text in names.items()}
         terms.append(_closed(_say(part, marked, how), 2 if kind == "sum" else 3))
     sign = " + " if kind == "sum" else " * "
@@ -340,6 +341,7 @@ def compute(tree: Node, values: Mapping[tuple[str, str], _Array | float]) -> _Ar
     """What a tree computes, in the values' own precision."""
     kind, name = tree.kind, tree.name
     if kind == "number":
+        # "or" is safe: neither of the two named numbers is 0.
         return np.asarray({"pi": np.pi, "infinity": np.inf}.get(name) or float(name))
     if not tree.parts:
         return np.asarray(values[(kind, name)])
@@ -348,6 +350,7 @@ def compute(tree: Node, values: Mapping[tuple[str, str], _Array | float]) -> _Ar
         return _ONE[name].compute(parts[0])
     if kind == "fold":
         axis = None if values.get(("", "whole")) is not None else -1
+        # The axis stays, so that the result meets the tensors that it was folded from.
         return np.asarray(_FOLDS[name](parts[0], axis=axis, keepdims=True))
     if kind == "scan":
         return _scan(name, parts[0])
@@ -372,6 +375,7 @@ def _scan(name: str, given: _Array) -> _Array:
         return np.asarray(run(given[..., ::-1], axis=-1)[..., ::-1])
     result = np.asarray(run(given, axis=-1))
     if way == "before":
+        # Nothing lies before the first: the sum of nothing is 0, the product 1.
         start = np.full_like(result[..., :1], 0 if kind == "sum" else 1)
         result = np.concatenate([start, result[..., :-1]], axis=-1)
     return result

@@ -119,7 +119,7 @@ class Writing:
             *(f"{indent}    {_value(slot)}[:] = float32({slot}_in)" for slot, _ in self.scalars),
         ]
 
-    def _buffers(self) -> list[str]:
+    def _buffers(self) -> list[str]:  # depth=2 keeps two of each: one is copied while the other is computed with
         return [
             *(f"    {slot}_in = buffer(tile, {source.dtype}, depth=2)" for slot, source in self.full),
             *self._values("tile"),
@@ -148,6 +148,7 @@ class Writing:
             "@host",
             "def plan():",
             f"    <o0>.shape = {self.first}.shape",
+            # The host function knows no sizes of lists: the kernel shares the work out.
             "    launch(cores=vector_cores(), lanes=vector_cores(), tile=2048)",
             *self._signature("lanes, tile"),
             *self._buffers(),
@@ -171,6 +172,7 @@ class Writing:
         narrow = self.asking.narrow
         held = [(slot, source) for slot, source in self.inputs if source.kind in ("full", "col")]
         tree = self.asking.statements[-1][1]
+        # Equal folds share one pass over the row.
         folds = list(dict.fromkeys(node for node in walk(tree) if node.kind == "fold"))
         scale = "scale" if any(fold.name == "mean" for fold in folds) else ""
         places = dict(self.places)
@@ -235,6 +237,7 @@ class Writing:
         head = [
             "@host",
             f"def plan({self.first}, <a{place}>):",
+            # Axes count from the end where they are negative, as in PyTorch.
             f"    level = <a{place}> + {self.first}.rank if <a{place}> < 0 else <a{place}>",
             f"    d = {shape}[level]",
             f"    inner = prod({behind})",
@@ -268,6 +271,7 @@ class Writing:
         each = [*self._wide(), *self._before()]
         last = f"<o0>_out[:] = {asking.result}({translate(_replaced(tree, fold, leaf('folded', '')), places)})"
         if fold.kind == "scan":
+            # A sum of what comes before is stored before this element is added.
             each += [last, f"own[:] = {added}"] if way == "before" else [f"own[:] = {added}", last]
             stored = ["            with copy_out:", f"                store(<o0>[{start}], <o0>_out, length)"]
             return [*head, *(f"                {line}" for line in each), *stored]
@@ -298,6 +302,7 @@ class Writing:
             "@host",
             f"def plan({self.first}):",
             f"    total = {self.first}.size",
+            # All of them, as sync_all() needs every core.
             "    cores = vector_cores()",
             "    share = round_up(ceil_div(total, cores), 128)",
             "    <o0>.shape = ()",

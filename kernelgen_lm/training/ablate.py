@@ -52,6 +52,7 @@ def read_variant(text: str) -> Variant:
         if not equals:
             raise UsageError(f"{part!r} is no setting", field="--variant", remedy="write NAME:field=value")
         changes[field.strip()] = yaml.safe_load(value)
+    # The name becomes that of folders, and start is taken by the model without changes.
     if not colon or not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or name == START:
         raise UsageError(f"{text!r} is no variant", field="--variant", remedy="write NAME:field=value, not start")
     return Variant(name, changes)

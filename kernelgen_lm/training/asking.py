@@ -51,6 +51,7 @@ def questions(settings: AskedConfig) -> tuple[list[Row], Reading]:
     chosen = [
         selected
         for selected in tasks.select(["all"])
+        # The registry holds the installed tasks, too.
         if settings.tasks.resolve() in selected.task.path.resolve().parents
     ]
     if not chosen:
@@ -83,6 +84,7 @@ def sampling(settings: AskedConfig, model: Any, tokenizer: Any) -> Sampling:
     # A checkpoint may end a turn with another token than the tokenizer's.
     named = model.generation_config.eos_token_id
     ends = named if isinstance(named, list) else [] if named is None else [named]
+    # A model that also sees keeps the limits of its text part one level below; some state none.
     window = int(getattr(model.config.get_text_config(), "max_position_embeddings", 1 << 20))
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
     stops = frozenset([*ends, int(tokenizer.eos_token_id)])

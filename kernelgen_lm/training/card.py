@@ -73,6 +73,7 @@ def _end(run: Path) -> list[str]:
     said = [f"{last[name]:.4g} {name}" for name in ("loss", "reward", "pass@1", "compile@1") if name in last]
     if not said or "step" not in last:
         return []
+    # Only our own loop logs how many steps there are to be; TRL's trainers do not.
     planned = f" of {last['steps']:,}" if last.get("steps", last["step"]) > last["step"] else ""
     return [f"{last['step']:,}{planned} steps; at the end {', '.join(said)}", ""]
 
@@ -84,7 +85,7 @@ def _public(setting: object) -> object:
     if isinstance(setting, list):
         return [_public(value) for value in setting]
     if isinstance(setting, str) and Path(setting).is_absolute():
-        return "/".join(Path(setting).parts[1:][-2:])
+        return "/".join(Path(setting).parts[1:][-2:])  # the first part is the root
     return setting
 
 

@@ -87,6 +87,7 @@ def _stored(config: BaseModel, path: Path) -> BaseModel | None:
     """The settings in a run folder, None when they are of another kind of run."""
     try:
         return type(config).model_validate_json(path.read_text(encoding="utf-8"))
+    # Equal to no configuration, so that the folder is refused.
     except ValidationError:
         return None
 
@@ -126,6 +127,7 @@ def _unquantised(model: PreTrainedModel) -> PreTrainedModel:
         config, attn_implementation=model.config._attn_implementation
     )
     made.load_state_dict(model.state_dict())
+    # A model that is made of its configuration alone does not know which tokens end an answer.
     made.generation_config = model.generation_config
     return made
 

@@ -67,6 +67,7 @@ def read_measured(path: Path) -> list[tuple[str, bool]]:
     hits: list[tuple[str, bool]] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
+            # A line may hold any JSON, also none that has fields.
             row = json.loads(line)
             task, right = row["task"], row["correct"]
         except (ValueError, KeyError, TypeError) as error:

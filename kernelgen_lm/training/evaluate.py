@@ -113,6 +113,7 @@ def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> l
                 enter(FEW_SHOT, checkpoint, FEW_SHOT)
         elif text in MADE:
             style = FEW_SHOT if text == UNTRAINED_FEW_SHOT else ""
+            # Models of one recipe differ in their seeds alone, so the first stands for all.
             enter(text, untrained(own[0], folder / "untrained" / "model", _seed(entered[0])), style)
         else:
             raise UsageError(
@@ -122,6 +123,7 @@ def entrants(models: Sequence[str], baselines: Sequence[str], folder: Path) -> l
 
 
 def _name(text: str) -> str:
+    # The name becomes that of a folder.
     if not re.fullmatch(r"[\w.-]+", text) or text in MADE:
         raise UsageError(f"{text!r} is no name of a model", field="NAME", remedy="letters, digits, '-', '_' and '.'")
     return text

@@ -50,6 +50,7 @@ class Measurement:
         import torch
 
         asked = [row for row in rows for _ in range(self.answers)]
+        # The file is written whole after every batch, so what is there ends with one.
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
         for first in range(len(lines), len(asked), _BATCH):
             # Per batch, so that a measurement that resumes draws what it would have drawn.

@@ -80,6 +80,7 @@ class Shape:
     @property
     def layer(self) -> int:
         """Parameters of a layer."""
+        # Query and output have all heads, keys and values may have fewer.
         attention = self.hidden * self.head * 2 * (self.heads + self.key_value_heads)
         norms = 2 * self.hidden + (2 * self.head if self.normed else 0)
         return attention + 3 * self.hidden * self.feed_forward + norms
@@ -88,11 +89,12 @@ class Shape:
     def parameters(self) -> int:
         """All of them."""
         words = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return words + self.layers * self.layer + self.hidden
+        return words + self.layers * self.layer + self.hidden  # the norm after the last layer
 
     @property
     def key_value_bytes(self) -> int:
         """Of one token's keys and values in 16 bits, for a model that answers."""
+        # Keys and values, of two bytes each.
         return 2 * 2 * self.layers * self.key_value_heads * self.head
 
     def adapters(self, rank: int) -> int:
@@ -134,6 +136,7 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             nano.vocabulary,
             tied=True,
         )
+    # A name on the hub has its organisation in front.
     if (known := PUBLISHED.get(name.rpartition("/")[2])) is not None:
         return known
     try:
@@ -143,6 +146,7 @@ def shape_of(name: str, nano: NanoConfig) -> Shape:
             data["hidden_size"],
             data["num_attention_heads"],
             data.get("num_key_value_heads", data["num_attention_heads"]),
+            # Older configurations lack it or say null.
             data.get("head_dim") or data["hidden_size"] // data["num_attention_heads"],
             data["intermediate_size"],
             data["vocab_size"],

@@ -73,6 +73,7 @@ def mine(
     for run in runs:
         for key, sample in read_run(run).samples.items():
             if sample.completion is not None and sample.verdict is not None:
+                # With the prompt's hash: runs may ask the same case in other words, and a pair has one prompt.
                 questions[f"{key.track.value}:{key.task}/{key.case}/{sample.prompt.hash}"].append(sample)
     for name in sorted(questions):
         samples = _different(questions[name])
@@ -83,6 +84,7 @@ def mine(
         # Each answer once: one right kernel against many wrong ones would be learned by heart.
         own = [*zip(right, wrong, strict=False), *_slower(right, how.slower)]
         pairs = [_pair(_text(chosen), other, "run") for chosen, other in own]
+        # What found no partner above.
         left = wrong[len(right) :]
         if left and (answer := known.get(left[0].prompt.hash)):
             pairs.append(_pair(answer, left[0], "corpus"))

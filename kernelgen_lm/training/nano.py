@@ -96,6 +96,7 @@ def make_model(config: NanoConfig, tokenizer: PreTrainedTokenizerFast, seed: int
             max_position_embeddings=config.window,
             # With a vocabulary this size a second matrix would be a tenth of the parameters.
             tie_word_embeddings=True,
+            # No token begins a text: the template writes none.
             bos_token_id=None,
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,

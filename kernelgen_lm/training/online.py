@@ -49,6 +49,7 @@ class GRPOSettings(AskedConfig):
     )
     rounds: int = Field(1, ge=1, description="above 1 the tasks are measured and chosen again before every round")
     measure_answers: int = Field(4, ge=1, description="answers per task when it is measured")
+    # Both are compared strictly: -1 and 2 keep tasks that are never or always right.
     rate_above: float = Field(0.0, ge=-1, lt=1, description="tasks that are right more rarely are left out")
     rate_below: float = Field(1.0, gt=0, le=2, description="tasks that are right more often are left out")
     turns: int = Field(
@@ -88,6 +89,7 @@ def train(settings: GRPOSettings, folder: Path, tell: Tell, progress: Tell = qui
         log = watch.whole(done)
         start = str(place / "model")
     if settings.rounds > 1:
+        # The last round's model under the name that it has after every training.
         model, tokenizer = load_model(start)
         model.save_pretrained(str(folder / "model"))
         tokenizer.save_pretrained(str(folder / "model"))
@@ -197,12 +199,14 @@ def _round(
     reward = make_reward(policy=settings.policy, judge=settings.judge, **judging(settings))
     steps = settings.steps
     if settings.rounds > 1:
+        # The first rounds take one step more each where they do not share evenly.
         steps = settings.steps // settings.rounds + (number < settings.steps % settings.rounds)
     own = settings.model_copy(update={"steps": steps, "seed": settings.seed + number})
     # A curriculum's order is part of it.
     ordered = settings.rounds > 1 or bool(settings.measured)
     rollout = None
     if _own_rollout(settings):
+        # TRL hands a rollout prompts alone: the last message tells which question it is.
         prompts = {row["prompt"][-1]["content"]: row["npukb_task"] for row in chosen}
         how = sampling(settings, model, tokenizer)
         hints = Hints(settings.hints)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Schedule", "Tokens", "batch_of", "batches", "rate_at", "restore_state", "save_state", "train"]
 
+# Labels with this number do not count in the loss of PyTorch and transformers.
 _IGNORED = -100
 #: Lengths are rounded up to a multiple of this: libraries prepare their code once per size.
 _STEP = 64

@@ -57,6 +57,7 @@ def remedies(settings: TrainConfig, shape: Shape, devices: Devices, prompt_token
     for text, fields in changed.items():
         other = settings.model_copy(update=fields)
         if other != settings and budget(other, shape, devices, prompt_tokens).fits:
+            # In quotes: shells would read the braces and the space.
             yield f"--set {text!r}"
     for count in (2, 4, 8, 16, 32, 64):
         more = Devices(devices.count * count, devices.memory_bytes)

@@ -54,7 +54,9 @@ def read_pairs(settings: DPOSettings) -> list[dict[str, object]]:
             try:
                 pair = json.loads(line)
                 row = {name: pair[name] for name in ("prompt", "chosen", "rejected")}
+                # Files that others made need not say how the rejected answer failed.
                 outcome = Outcome(pair.get("rejected_outcome", Outcome.WRONG_VALUE.value))
+            # A line may hold any JSON: lists and numbers have no fields to ask for.
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise UsageError(f"no pair: {error!r}", location=SourceLocation(path, number)) from None
             if outcomes is None or outcome in outcomes:
@@ -87,6 +89,7 @@ def train(settings: DPOSettings, folder: Path, tell: Tell = quiet) -> None:
     """Train, or resume. The model is in ``folder/model`` at the end."""
     from trl import DPOConfig, DPOTrainer
 
+    # Adapters are compared with the same model without them, which is not loaded again.
     if settings.lora is None:
         refuse_gguf(settings.model)
     rows = read_pairs(settings)

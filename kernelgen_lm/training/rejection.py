@@ -69,6 +69,7 @@ def train(settings: RejectionSettings, folder: Path, tell: Tell = quiet) -> None
             remedy="write other tasks, or raise answers or rate_below",
         )
     tell(f"{len(chosen)} right answers of {len(right)} tasks out of {len(rows)}")
+    # Each kind of training has fields that the other would refuse.
     shared = {name: getattr(settings, name) for name in SFTSettings.model_fields if name in type(settings).model_fields}
     learning = SFTSettings(**shared, corpus=folder / "kept.jsonl", engine="plain", max_length=how.window)
     plain.train(model, tokenizer, [_tokens(tokenizer, row, text) for row, text in chosen], learning, folder, tell)
@@ -79,6 +80,7 @@ def kept(lines: Sequence[Row], most: int, below: float) -> Mapping[str, Sequence
     """By task, its different right answers, ``most`` of them; without tasks that are right as often as ``below``."""
     judged: defaultdict[str, list[Row]] = defaultdict(list)
     for line in lines:
+        # A fault of the judge says nothing about the task.
         if line["correct"] is not None:
             judged[line["task"]].append(line)
     chosen = {}
@@ -94,4 +96,5 @@ def _tokens(tokenizer: Any, row: Row, text: str) -> plain.Tokens:
     asked = str(tokenizer.apply_chat_template(row["prompt"], tokenize=False, add_generation_prompt=True))
     prompt: list[int] = tokenizer(asked, add_special_tokens=False)["input_ids"]
     said: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    # The text was decoded without special tokens, and a model must learn to end its answer.
     return plain.Tokens([*prompt, *said, int(tokenizer.eos_token_id)], len(prompt))

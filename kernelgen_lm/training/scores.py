@@ -104,6 +104,7 @@ def difference_rows(sittings: Sequence[Sitting], groups: Groups, model: str) -> 
         theirs = [sitting for sitting in sittings if sitting.model == other]
         pairs = [(left, right) for left in mine if (right := _partner(left, theirs)) is not None]
         for group, problems in groups.items():
+            # With one pair of seeds its row would be the one over all.
             if len(pairs) > 1:
                 rows += [_difference(group, problems, [left], [right]) for left, right in pairs]
             rows.append(_difference(group, problems, mine, theirs))
@@ -163,6 +164,7 @@ def card_tables(scores: Mapping[str, object]) -> list[str]:
     ks = sorted({int(k) for row in rows for k in _at(row)})
     if len(ks) > 1:
         lines += ["", "At least one of k answers is right:", ""]
+        # Keys of JSON objects are texts.
         table = [(*_place(row), *(_rate(_at(row).get(str(k))) for k in ks)) for row in rows]
         lines += _markdown(("model", "seeds", "group", *(f"pass@{k}" for k in ks)), table)
     if differences:

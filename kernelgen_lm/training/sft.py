@@ -92,8 +92,11 @@ def tokens_of(sample: Sample, tokenizer: PreTrainedTokenizerBase) -> plain.Token
     messages = [message.model_dump() for message in sample.messages]
     whole = str(tokenizer.apply_chat_template(messages, tokenize=False))
     asked = str(tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True))
+    # Templates whose prompt opens a thought write finished turns without it.
     told = whole[len(asked) :] if whole.startswith(asked) else _after_opening(messages, asked, tokenizer)
+    # The template has written the special tokens.
     prompt: list[int] = tokenizer(asked, add_special_tokens=False)["input_ids"]
+    # Apart from the prompt, as when a model answers: no token may reach over the border.
     answer: list[int] = tokenizer(told, add_special_tokens=False)["input_ids"]
     return plain.Tokens([*prompt, *answer], len(prompt))
 

@@ -120,6 +120,7 @@ def _model(settings: StreamSettings, tokenizer: PreTrainedTokenizerFast) -> PreT
     if not settings.start:
         return make_model(settings.model, tokenizer, settings.seed)
     loaded: PreTrainedModel = AutoModelForCausalLM.from_pretrained(settings.start)
+    # New phrases are new tokens; a tokenizer with fewer than the model has rows fits as it is.
     if len(tokenizer) > loaded.get_input_embeddings().num_embeddings:
         loaded.resize_token_embeddings(len(tokenizer))
     return loaded

@@ -28,6 +28,7 @@ def common_arguments(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "seed": config.seed,
         "learning_rate": config.learning_rate,
         "lr_scheduler_type": config.schedule,
+        # Transformers 5 takes a number below 1 as a share of the steps.
         "warmup_steps": config.warmup,
         "weight_decay": config.weight_decay,
         "max_grad_norm": config.clip,

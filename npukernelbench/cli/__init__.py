@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from npukernelbench.cli.complete import VARIABLE, complete
     from npukernelbench.console import Console
 
+    # Before a language is chosen: a shell wants names and no texts.
     if instruction := os.environ.get(VARIABLE):
         from npukernelbench.cli.group import build_group
 
@@ -38,4 +39,5 @@ def _collect_seldom() -> None:
     import gc
 
     gc.set_threshold(100_000, 20, 20)
+    # What is frozen is left out of the collection that the interpreter makes at its end.
     atexit.register(gc.freeze)

@@ -98,6 +98,7 @@ def _logging(app: App) -> Iterator[None]:
     root = logging.getLogger()
     harness = logging.getLogger("npukernelbench")
     before = harness.level
+    # On the root logger: plugins and libraries log under names of their own.
     root.addHandler(app.handler)
     try:
         yield
@@ -151,6 +152,7 @@ def _without_secret(argv: Sequence[str]) -> Iterator[str]:
     hide = False
     for word in argv:
         name, equals, _ = word.partition("=")
+        # The option may be written with either sign.
         secret = name.replace("-", "_") == "__hidden_seed"
         yield "<redacted>" if hide else f"{name}=<redacted>" if secret and equals else word
         hide = secret and not equals
@@ -165,6 +167,7 @@ def _keep(text: str) -> Path | None:
     for folder in (Path(os.environ.get("NPUKB_CACHE_DIR") or cache) / "logs", Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            # Only its owner can read what `mkstemp` makes.
             handle, name = tempfile.mkstemp(prefix="npukb-crash-", suffix=".log", dir=folder, text=True)
             with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
@@ -178,6 +181,7 @@ def _silence_stdout() -> None:
     """Point standard output at nothing, so that the interpreter's last flush has nobody to complain to."""
     try:
         descriptor = sys.stdout.fileno()
+    # A stream without a descriptor, as callers and tests put in its place, raises one that is both.
     except (OSError, ValueError):
         return
     nothing = os.open(os.devnull, os.O_WRONLY)

@@ -77,6 +77,7 @@ def command(
 
     session = open_session(options)
     selected = only_task(session, task).task
+    # Named, since on tracks whose kernels are for all cases `find_case` takes none by itself.
     case = find_case(selected, case_id or "smoke", session.config.track, session.hidden)
     if case is None:
         raise UsageError("one case is run", field="--case", remedy="name it: npukb ls tasks --json lists them")
@@ -110,6 +111,7 @@ def command(
         stepping.cmdloop()
         return 0
     for line in (part.strip() for text in script for part in text.split(";")):
+        # `onecmd` alone knows no short names.
         if line and stepping.onecmd(stepping.precmd(line)):
             break
     return 0

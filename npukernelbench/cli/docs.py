@@ -44,6 +44,7 @@ def command(context: click.Context, /, names: tuple[str, ...], port: int, build_
         app.console.out(str(start))
         return
     with serve_site(start.parent, port) as server:
+        # The server knows its port; 0 let the system choose one.
         address = f"http://127.0.0.1:{server.server_port}/"
         app.console.out(address)
         # Output into a pipe is buffered, and whoever waits for the address may read from one.

@@ -164,6 +164,7 @@ class Group(click.Group):
         self._asked_plugins = True
         from npukernelbench.plugins import Plugins
 
+        # `notify` keeps a plugin that fails from stopping our commands.
         Plugins.load().notify("register_commands", cli=self)
 
 
@@ -212,9 +213,11 @@ def _spell_verbosity(args: list[str]) -> list[str]:
     spelled: list[str] = []
     for position, word in enumerate(args):
         if word == "--":
+            # Behind `--` there are only arguments, also such as look like options.
             return [*spelled, *args[position:]]
         spelled.append(word)
         following = args[position + 1].lower() if position + 1 < len(args) else ""
+        # Click would else take the next word for the level, be it an option or a task.
         if word in ("-v", "--verbosity") and following not in _LEVELS:
             spelled.append("debug")
     return spelled
@@ -239,5 +242,6 @@ def _gather_lists(args: list[str], lists: tuple[str, ...]) -> list[str]:
         else:
             gathered.append(word)
             if word == "--":
+                # The rest of the iterator, unread: behind `--` no word is an option of ours.
                 gathered.extend(words)
     return [*gathered, *([",".join(held)] if held else [])]

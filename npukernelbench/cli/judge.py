@@ -82,6 +82,7 @@ def command(
     at = (selected.name, case.id if case else "")
     if options.get("parser") is None and options.get("strategy") is None:
         if truncated:
+            # Only an answer that is read as one can have been cut off: source is judged as it stands.
             raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
         read = read_sources(sources, session.config.track, include)
         require_complete(read.files, selected, case, session.config.track)

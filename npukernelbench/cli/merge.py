@@ -37,6 +37,7 @@ def command(app: App, /, directories: tuple[Path, ...], out: Path, as_json: bool
     from npukernelbench.store import results_json
 
     session = open_session(options)
+    # Before anything is written: a metric that the merged run will not have is an error now.
     threshold = Threshold.for_run(session.config.fail_under, samples_per_problem(directories[0]))
     merged = merge(directories, out, session.plugins)
     if as_json:

@@ -78,6 +78,7 @@ def setting_option(name: str, *, flag: bool = False, also: tuple[str, ...] = ())
     setting = next(setting for setting in settings() if setting.name == name)
     if flag:
         # None, so that a flag that is not given leaves the setting to the file and the environment.
+        # The short name is that of lm-eval's option, which does the same.
         return click.option(setting.option, "-x", name, is_flag=True, default=None, help=setting.help)
     short, metavar = _SHAPES[name]
     return click.option(

@@ -170,6 +170,7 @@ def select_cases(tasks: TaskRegistry, config: Config, hidden: HiddenCases | None
         raise UsageError("--limit and --samples exclude each other", field="--limit", remedy="leave one of them out")
     if not config.samples:
         return tuple(_limited(chosen, config.limit) for chosen in tasks.select(config.tasks, hidden))
+    # Names may be spelled in several ways, and tasks are compared by their own.
     wanted = {tasks.select([name])[0].task.name: ids for name, ids in config.samples.items()}
     selected = tasks.select(config.tasks or tuple(config.samples), hidden)
     missing = sorted(wanted.keys() - {chosen.task.name for chosen in selected})
@@ -194,6 +195,7 @@ def sampling_params(gen_kwargs: Mapping[str, object]) -> SamplingParams:
     if len(lengths) > 1:
         raise UsageError(f"only one of {', '.join(_LENGTHS)} can be given", field="--gen_kwargs")
     length = lengths[0] if lengths else None
+    # True and False are integers in Python.
     if length is not None and (not isinstance(length, int) or isinstance(length, bool) or length < 1):
         raise UsageError(
             f"expected a whole number of at least 1, got {length!r}",
@@ -260,4 +262,5 @@ def _folder_name(config: Config, strategy: str, print_: str) -> Path:
 
 def _plain(text: str) -> str:
     """Characters that every file system takes, not too many of them."""
+    # A name of nothing but signs would leave an empty one.
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-.")[:_LONGEST_PART].rstrip("-.") or "x"

@@ -77,6 +77,7 @@ def _as_it_was(run: StoredRun, directory: Path) -> dict[str, object]:
         "parser": identity["parser"],
         "prompt_style": prompt["style"],
         "rules": _mapping(identity, "rules", directory)["name"] if "rules" in identity else "default",
+        # Defaults are for manifests of earlier versions, which lack these fields.
         "knowledge": prompt.get("knowledge", "style"),
         "executor": executor["name"],
         "executor_args": executor["args"],

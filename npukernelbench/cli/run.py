@@ -94,6 +94,7 @@ def execute(app: App, session: Session, as_json: bool, inputs: int | None = None
         app.console.warn(f"{filtered} of {summary.total} answers were withheld by a content filter and are not counted")
     if summary.stopped:
         app.console.warn(f"stopped at {summary.stopped}; the same command with a higher limit continues")
+    # A withheld answer is not missing: asked again, it would be withheld again.
     missing = summary.total - (summary.generated if plan.predict_only else summary.valid + filtered)
     if missing:
         what = "answered" if plan.predict_only else "judged"

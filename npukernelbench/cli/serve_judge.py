@@ -89,6 +89,7 @@ def command(
                 "replicas are on many machines", field="--log", remedy="leave it out: Ray keeps their logs"
             )
         require_guard(who, host)
+        # The default was counted on this machine, and replicas are on others: 0 lets the executor decide.
         jobs = 0 if config.origin("jobs") == "default" else config.jobs
         count, shared = Count.parse(replicas), settings_of(config)
         return _serve_replicas(app, session, Replicas(host, port, count, policy, who, shared, jobs, cache))

@@ -68,6 +68,7 @@ class Stepping(cmd.Cmd):
 
     def emptyline(self) -> bool:
         """Nothing stands for one step, as in other debuggers."""
+        # `cmd.Cmd` would carry out the last command again, whatever it was.
         return bool(self.onecmd("step"))
 
     def default(self, line: str) -> None:
@@ -78,6 +79,7 @@ class Stepping(cmd.Cmd):
         """quit: end the session."""
         return True
 
+    # `cmd.Cmd` makes a command of this name out of the end of input, Ctrl-D on a terminal.
     do_EOF = do_quit  # noqa: N815
 
     def do_help(self, arg: str) -> None:
@@ -151,6 +153,7 @@ class Stepping(cmd.Cmd):
     def _stops(self, entry: Recorded) -> bool:
         if any(_meets(place, entry) for place in self._breaks):
             return True
+        # Reads of a watched place do not stop: they change nothing there.
         return any(
             operand.writes and _holds(operand, *watched) for watched in self._watched for operand in entry.operands
         )
@@ -193,6 +196,7 @@ class Stepping(cmd.Cmd):
         """Write a memory, as far as anything is known of it."""
         import numpy as np
 
+        # Whole elements alone: NumPy refuses a view of bytes that leaves some over.
         nbytes = self._replay.extent(memory) // dtype.itemsize * dtype.itemsize
         content, known = self._replay.read(memory, 0, nbytes)
         try:
@@ -277,6 +281,7 @@ def _count(text: str) -> int:
 
 def _number(text: str, what: str) -> int:
     try:
+        # Base 0 takes offsets in hexadecimal, too: 0x400.
         return int(text, 0)
     except ValueError:
         raise _CommandError(f"{text!r} is no number", remedy=f"{what} is one") from None

@@ -99,6 +99,7 @@ class _Formatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         """Paragraphs."""
         indent = " " * self.current_indent
+        # Of ours, not click's: that one counts characters, and Chinese ones take two cells.
         paragraphs = (
             wrap(" ".join(part.split()), self.width, first=indent, rest=indent) for part in text.split("\n\n")
         )

@@ -35,12 +35,14 @@ def read_config_file(path: Path) -> dict[str, Entry]:
             f"the file cannot be read: {error}", location=SourceLocation(path), remedy="it must be readable UTF-8 text"
         ) from error
     try:
+        # Only nodes are made: no value is constructed, whatever a tag asks for.
         loader = yaml.SafeLoader(content)
         try:
             return _Reader(path, loader).read()
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
+        # An error about a character that YAML does not allow has no mark.
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         where = SourceLocation(path, mark.line + 1, mark.column + 1) if mark else SourceLocation(path)
@@ -57,6 +59,7 @@ class _Reader:
 
     def read(self) -> dict[str, Entry]:
         root = self._loader.get_single_node()
+        # A file of comments, or of `---` alone, sets nothing.
         if root is None or (isinstance(root, ScalarNode) and not root.value):
             return {}
         if not isinstance(root, MappingNode):
@@ -68,6 +71,7 @@ class _Reader:
     def _value(self, node: Node) -> object:
         if isinstance(node, ScalarNode):
             return self._scalar(node)
+        # YAML allows a list that contains itself, which this walk would never leave.
         if node in self._open:
             raise self._error(node, "an alias refers to a value that contains it", "write the value out")
         self._open.append(node)

@@ -79,6 +79,7 @@ def _about(
 
 def _cpu_count(environ: Mapping[str, str]) -> int:
     del environ
+    # `os.cpu_count` also counts processors that this process may not use.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -163,6 +164,7 @@ class Config:
             "Seed of sampling and inputs; unless given, a run draws its inputs from a secret of its own.",
         )
     )
+    # Not in `repr`, which ends up in logs.
     hidden_seed: str | None = field(
         repr=False, metadata=_about(values.secret, None, "Secret that hidden cases are drawn from; never stored.")
     )
@@ -200,6 +202,7 @@ class Config:
     @property
     def input_seed(self) -> int | None:
         """What inputs are drawn from where a seed was given; None where every run or batch draws its own secret."""
+        # The value does not tell: 0 is the default, and may be what somebody asked for.
         return None if self.origin("seed") == "default" else self.seed
 
     def get(self, name: str) -> object:
@@ -215,12 +218,14 @@ class Config:
 
     def as_dict(self) -> dict[str, JSON]:
         """All settings as JSON values without credentials, to be saved beside results."""
+        # By `origins`, which has exactly the settings.
         redacted = redact({name: to_json(getattr(self, name)) for name in self.origins})
         return dict(redacted) if isinstance(redacted, Mapping) else {}
 
 
 def settings() -> tuple[Setting, ...]:
     """The table of settings in its documented order."""
+    # `origins` is no setting, and has no metadata.
     return tuple(_as_setting(f.name, f.metadata["about"]) for f in fields(Config) if f.metadata)
 
 
@@ -276,6 +281,7 @@ def _from_file(file: Path | None, table: Mapping[str, Setting]) -> dict[str, _Fo
     path = file or Path(FILE_NAME)
     if file is None and not path.is_file():
         return {}
+    # Here, as PyYAML is needed only where there is a file.
     from npukernelbench.config.file import read_config_file
 
     return {key: _read_entry(key, entry, path, table) for key, entry in read_config_file(path).items()}
@@ -364,4 +370,5 @@ def _relative_to(folder: Path, value: object) -> object:
 
 
 def _frozen(value: object) -> object:
+    # A frozen dataclass does not keep its mappings from being changed.
     return MappingProxyType(value) if isinstance(value, dict) else value

@@ -50,6 +50,7 @@ _FRACTION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SECRET = re.compile(
     r"(api_?key|(access_|auth_|bearer_|hf_|api_)?token|secret|password|passwd|authorization|.*_secret|hidden_seed)"
 )
+# Up to the first slash: an `@` in the path does not end a user's name.
 _CREDENTIALS_IN_URL = re.compile(r"(\w+://)[^/\s@]+@")
 
 
@@ -154,6 +155,7 @@ def choice(kind: type[_E]) -> Callable[[object], _E]:
 
     def read(raw: object) -> _E:
         try:
+            # A member is taken as it is; one of another enumeration is refused.
             return kind(raw.strip().lower() if isinstance(raw, str) and not isinstance(raw, Enum) else raw)
         except ValueError:
             raise Wrong(f"one of {', '.join(str(m.value) for m in kind)}", str(next(iter(kind)).value)) from None
@@ -209,6 +211,7 @@ def threshold(raw: object) -> str:
     """``METRIC=VALUE``, or a fraction of correct samples."""
     shape = r"\s*([\w@.-]+\s*=\s*)?[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*"
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
+        # `repr` gives back every digit that tells the number from its neighbours.
         raw = repr(raw)
     if isinstance(raw, str) and re.fullmatch(shape, raw):
         return raw.replace(" ", "")
@@ -261,6 +264,7 @@ def _number(raw: object) -> float | None:
         return None
     try:
         number = float(raw)
+    # An integer of hundreds of digits is beyond every float.
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
@@ -270,6 +274,7 @@ def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
     unique: dict[str, JSON] = {}
     for key, value in pairs:
         if key in unique:
+            # No ValueError: `_json_object` would say that it is no JSON.
             raise Wrong(f"every key once, but {key!r} appears twice", f"{key}=…")
         unique[key] = value
     return unique
@@ -324,6 +329,7 @@ def _split(raw: str) -> list[str]:
             # Only where a value begins: an apostrophe inside a word is none.
             quote = char
         else:
+            # Below 0 no comma would separate any more.
             depth = max(0, depth + (char in "[{") - (char in "]}"))
         pieces[-1] += char
     return [piece for piece in pieces if piece.strip()]

@@ -148,6 +148,7 @@ def transport_arguments(schema: type[BaseModel]) -> frozenset[str]:
     """Arguments that decide how answers come and not what they are, such as a time-out: those that the ``Args`` of a
     backend or an executor marks with ``json_schema_extra={"decides": False}``. They are no part of a run's identity.
     """
+    # pydantic also takes a function there, which says nothing.
     marks = {name: info.json_schema_extra for name, info in schema.model_fields.items()}
     return frozenset(name for name, mark in marks.items() if isinstance(mark, dict) and mark.get("decides") is False)
 

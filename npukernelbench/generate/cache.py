@@ -72,6 +72,7 @@ class CompletionCache:
     def put(self, key: str, completion: Completion) -> None:
         """Keep an answer; an answer that is there already stays."""
         try:
+            # Another run that shares the file may have stored its answer meanwhile.
             self._database.execute("insert or ignore into answers values (?, ?)", (key, dumps(completion)))
             self._database.commit()
         except sqlite3.Error as error:

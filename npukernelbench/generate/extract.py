@@ -68,6 +68,7 @@ def extract_from_reasoning(parser: Registration, completion: Completion, task: T
     extracted = extract(
         parser, replace(completion, text=thinking, reasoning="", finish_reason=FinishReason.STOP), task, track
     )
+    # Reasoning is full of fragments: only one with an entry can be a kernel.
     if isinstance(extracted, Outcome) or not any("__global__" in text for text in extracted.files.values()):
         return None
     return extracted

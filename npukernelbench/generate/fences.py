@@ -28,6 +28,7 @@ _NAME = re.compile(
     r"(?:[A-Za-z0-9_./+-]*[A-Za-z0-9_+-]\.(?:cpp|cc|cxx|c|hpp|hxx|hh|h|cce|asc|inc)|launch\.yaml)(?![A-Za-z0-9_+])"
 )
 _LANGUAGE = re.compile(r"\{?\.?([A-Za-z][A-Za-z0-9_+#-]*)")
+# Chinese answers have a full-width colon.
 _LABEL = re.compile(r"\A(?:file\s?name|file|path)\s?[:：]", re.IGNORECASE)
 _LABEL_LIMIT = 200  # characters of a line in which a file name is looked for
 _DECORATION = " \t\r#>*`\"'-:："
@@ -76,6 +77,7 @@ class _Opening(NamedTuple):
 
 def scan(text: str) -> Scan:
     """Find the fenced blocks of ``text``."""
+    # Not `splitlines`, which breaks at further characters: a block has to come back to the letter.
     lines = text.split("\n")
     blocks: list[Block] = []
     opening: _Opening | None = None
@@ -161,6 +163,7 @@ def _info(info: str) -> tuple[str, str]:
     info = info[:_LABEL_LIMIT]
     match = _NAME.search(info)
     name = relative_name(match.group()) if match else ""
+    # A file name in the place of the language: its suffix says the language.
     if match and match.start() == 0:
         return match.group().rpartition(".")[2].lower(), name
     language = _LANGUAGE.match(info)

@@ -33,6 +33,7 @@ _UNITS = (".cpp", ".cc", ".cxx")
 #: Folders whose sources are no host side's: kernels, other processors' code, and tests.
 _FOREIGN = frozenset({"op_kernel", "op_kernel_aicpu", "op_api", "tests", "test", "ut", "stub", "examples", "build"})
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Brackets inside of brackets to one level: a regular expression cannot count to any depth.
 _ARGUMENTS = r"\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const\s*)?(?:noexcept\s*)?"
 _DECLARED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS};")
 _DEFINED = re.compile(rf"\b([A-Za-z_]\w+){_ARGUMENTS}\{{")
@@ -136,6 +137,7 @@ def _shared(path: Path) -> bool:
 
 
 def _distance(path: Path, home: Path | None) -> int:
+    # The longer the path that both have in common, the nearer.
     return 0 if home is None else -len(posixpath.commonpath([str(path), str(home)]))
 
 
@@ -155,6 +157,7 @@ def _untiled(codes: Mapping[str, str]) -> set[str]:
     """The tilings that a candidate lacks. A macro of its project may hide the definition of an operator, whose kernel's
     file bears its name, too.
     """
+    # The definition of the operator names its tiling function then.
     if any("SetTiling" in code for code in codes.values()):
         return set()
     operators = [operator for code in codes.values() for operator in defined_operators(code)]
@@ -241,6 +244,7 @@ class _Search:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
+            # Not refused here: a guard refuses such bytes with file and line.
             return file.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(

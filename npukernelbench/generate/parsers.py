@@ -26,6 +26,7 @@ DEVICE_SOURCE = "kernel.cpp"
 _ENTRY = "__global__"
 #: What prose about kernels does not have: the header's inclusion, or the beginning of a function on the AI core.
 _SOURCE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]kernel_operator\.h|__aicore__[^;{}()`]{0,200}\(', re.MULTILINE)
+# Bounded like the pattern above, so that both are linear in any text.
 _TAG = re.compile(r"<(/?)(kernel_impl|kernel_code|kernel)(?:[ \t][^<>\n]{0,200})?>", re.IGNORECASE)
 
 

@@ -33,6 +33,7 @@ VERSION = 2
 
 _HIDDEN = "hidden-"
 _MOST_DIAGNOSTICS = 8
+# `run.forecast` counts with it.
 _MOST_CHARACTERS = 6000
 _MESSAGE_LINES = 24
 _EXCERPT = 160
@@ -114,6 +115,7 @@ def _listed(candidate: Candidate | None, verdict: Verdict, severities: tuple[Sev
     for case, diagnostics in [("", verdict.diagnostics), *((judged.case, judged.diagnostics) for judged in told)]:
         for diagnostic in diagnostics:
             if diagnostic.severity in severities:
+                # Without details, which hold numbers of the case.
                 same = (diagnostic.rule, diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message)
                 listed.setdefault(same, (case if several else "", diagnostic))
     for case, diagnostic in list(listed.values())[:_MOST_DIAGNOSTICS]:

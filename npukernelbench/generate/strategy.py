@@ -141,6 +141,7 @@ def load_strategy(registration: Registration, args: Mapping[str, object] | None 
 
     UsageError when ``args`` are given to one that takes none, or do not fit.
     """
+    # An object is made already; arguments would have no effect, and nobody would notice.
     if args and not isinstance(registration.load(), type):
         raise UsageError(
             f"strategy {registration.name!r} takes no arguments", field="strategy_args", remedy="leave them out"

@@ -24,6 +24,7 @@ _ASSIGNED = re.compile(
     r"^[ \t]*(host_tiling_src|host_operator_src|kernel_src)[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*[rR]?(\"\"\"|''')(.*?)\2",
     re.DOTALL | re.MULTILINE,
 )
+# Both orders of the two attributes are valid.
 _ENTRY = re.compile(r"__global__\s+__aicore__\s+void\s+([A-Za-z_]\w*)|__aicore__\s+__global__\s+void\s+([A-Za-z_]\w*)")
 _INCLUDED = re.compile(r'#include\s+"(?:[^"\n]*/)?([A-Za-z0-9_]+\.h)"')
 
@@ -57,6 +58,7 @@ def _of_module(text: str) -> dict[str, str] | None:
         files[f"{HOST_FOLDER}/{name}.cpp"] = _trimmed(operator)
     tiling = assigned.get("host_tiling_src", "")
     if tiling.strip():
+        # The answer's own name for the header counts, or its include would find nothing.
         headers = [header for header in _INCLUDED.findall(operator + kernel) if "tiling" in header]
         files[f"{HOST_FOLDER}/{headers[0] if headers else f'{name}_tiling.h'}"] = _trimmed(tiling)
     return files

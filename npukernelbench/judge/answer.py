@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_PROMPT", "AnswerJudge", "Asked", "Judged", "Reading", "Shared"]
 
+# Ids of hidden cases begin so (`tasks.hidden`).
 _HIDDEN = "hidden-"
 #: For answers whose question is not known, such as a file or a trainer's sample.
 NO_PROMPT = Prompt((), "", "")
@@ -196,6 +197,7 @@ class AnswerJudge:
                 return elsewhere
             verdict = self._judge.judge(task, cases, track, candidate, seed=seed, on_stage=on_stage)
             if self._shared is not None:
+                # In the form that is remembered here: whoever finds it gets what a repetition gets.
                 self._shared.add(asked, self._kept(verdict))
             return verdict
 

@@ -69,6 +69,7 @@ def _automatic(executors: Registry, passed_over: list[str]) -> Iterator[tuple[Re
         try:
             target = registration.load()
         except PluginError as error:
+            # A plugin that cannot be loaded is a reason to go on: another executor may still work.
             passed_over.append(f"{registration.name} ({error.message})")
             continue
         if isinstance(target, Automatic):

@@ -13,6 +13,7 @@ __all__ = ["Way", "told"]
 
 _STEPS = 20
 _NUMBERS = 24
+# Roles of steps that did not make the value: they lie beside the way back, not on it.
 _RELATED = frozenset({"overwritten", "below", "above"})
 _NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
@@ -46,6 +47,7 @@ def told(ways: Sequence[Way], files: Mapping[str, str]) -> tuple[Diagnostic, ...
     seen: set[tuple[tuple[str, int], ...]] = set()
     for way in wrong:
         places = tuple(_places(way.steps))
+        # Elements that the same lines made would give the same note again.
         if places in seen:
             continue
         seen.add(places)
@@ -173,6 +175,7 @@ def _findings(way: Way, right: Sequence[Way]) -> Iterator[str]:
 def _numbers(way: Way, files: Mapping[str, str]) -> list[Line]:
     places = _places(_listed(way))
     if not places:
+        # Nothing wrote the element, so the lines that should have are looked at instead.
         places = [(line.file, line.number) for line in storing_lines(files)]
     own = set(places)
     setters: dict[tuple[str, int], Line] = {}
@@ -197,10 +200,12 @@ def _core(step: Step) -> str:
 
 
 def _finite(value: float) -> bool:
+    # Infinity minus infinity is NaN, and NaN equals nothing.
     return value - value == 0.0
 
 
 def _shown(value: Any, dtype: DType | None) -> str:
+    # Where an instruction does not tell its type, a step holds raw bits.
     if isinstance(value, int):
         return str(value) if dtype is not None and dtype.is_exact else f"{value:#x}"
     if dtype is not None and dtype.is_exact:

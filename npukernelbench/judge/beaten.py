@@ -107,6 +107,7 @@ class Faults:
             "seed": settings.seed,
             "executor": self.executor,
             "executor_args": to_json(dict(self.executor_args or {})),
+            # The command that judges again may be run in another folder.
             "include_path": [str(path.absolute()) for path in self.include_path],
         }
         kept = self.folder is not None and self._kept(self.folder, name, about, candidate)
@@ -119,6 +120,7 @@ class Faults:
 
     def clear(self, names: Sequence[str]) -> int:
         """Forget the faults of these names, or ``all``. UsageError, before any is gone, for one that is not there."""
+        # Only folders that were read as faults can be removed, so that no name leads out of `folder`.
         known = {fault.id: fault for fault in self.listed()}
         wanted = list(known) if "all" in names else list(dict.fromkeys(names))
         if missing := [name for name in wanted if name not in known]:
@@ -132,6 +134,7 @@ class Faults:
     def _kept(faults: Path, name: str, about: Mapping[str, object], candidate: Candidate) -> bool:
         """Write a fault's folder, in one step; whether it is there in the end."""
         folder = faults / name
+        # The folder appears by a rename, after this file was written: with it the fault is complete.
         if (folder / _ABOUT).is_file():
             return True
         # `_read` passes over hidden folders, and no two writers share this name.
@@ -197,6 +200,7 @@ def _inside(name: str) -> PurePosixPath:
 
 
 def _time_us(case: CaseResult) -> float:
+    # A time of 0 counts as unknown, and infinity is below no bound.
     return case.metrics.get(PREDICTED_TIME) or case.metrics.get(MEASURED_TIME) or float("inf")
 
 

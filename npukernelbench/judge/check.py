@@ -56,6 +56,7 @@ class CheckResult:
     outcome: Outcome
     metrics: Mapping[str, float]
     reason: str = ""
+    # Not compared: == of two arrays is an array, which has no truth value.
     wrong: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
 
 
@@ -82,6 +83,7 @@ def rounded(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimit
         return exact(actual, expected, dtype, limits)
     import numpy as np
 
+    # What the output's type cannot hold becomes infinite, as it is meant; NumPy would warn of it.
     with np.errstate(over="ignore"):
         return pcl(actual, np.asarray(expected).astype(dtype.numpy()), dtype, limits)
 
@@ -100,6 +102,7 @@ def cann(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits |
     metrics = _metrics(stats, dtype, stats.outside[0])
     if metrics["cann_pass"]:
         return CheckResult(True, Outcome.OK, metrics)
+    # Before the mean: single elements have places that can be explained, a mean has none.
     if stats.non_finite or stats.outside[1]:
         outside = f"beyond the relative limit {allowance.rtol:.3g} for single elements"
         failed = ErrorStats([stats.outside[1]], stats.size, stats.non_finite)
@@ -163,6 +166,7 @@ def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits 
     relative = error / np.maximum(np.abs(theirs), 1.0)
     metrics |= {
         "max_abs_error": float(error.max()),
+        # Neighbouring integers are 1 apart, so that a difference counts units in the last place.
         "max_ulp": float(error.max()),
         "max_rel_error": float(relative.max()),
         "mean_rel_error": float(relative.mean()),
@@ -196,6 +200,7 @@ def _not_quite_infinite(actual: Array, expected: Array, dtype: DType) -> Array:
     if not dtype.is_float or not np.isinf(actual).any():
         return actual
     finfo: Any = ml_dtypes.finfo
+    # NumPy's own `finfo` does not know bfloat16.
     largest = float(finfo(dtype.numpy()).max)
     want = np.asarray(expected, np.float64).reshape(actual.shape)
     near = np.isinf(actual) & (np.abs(want) >= largest * (1 - 2**-6)) & (np.sign(actual) == np.sign(want))
@@ -218,6 +223,7 @@ def _nearest(actual: Array, expected: Array, limits: ToleranceLimits) -> CheckRe
     # Negated, so that NaN is wrong: it is not greater than anything either.
     wrong = ~(np.abs(got - want) <= 0.5 + slack)
     count = int(np.count_nonzero(wrong))
+    # Metrics are finite, whatever the reference holds.
     error = np.nan_to_num(np.abs(got - np.rint(want)))
     relative = error / np.maximum(np.nan_to_num(scale), 1.0)
     passed = float(count == 0)
@@ -280,6 +286,7 @@ def _element_wise(
     failures = stats.outside[0] + stats.non_finite
     if not failures:
         return CheckResult(True, Outcome.OK, metrics)
+    # `measure` counts without a mask: right outputs, which are most, need none.
     wrong = refused(actual, expected, dtype, allowance)
     if not stats.non_finite:
         return CheckResult(False, Outcome.WRONG_VALUE, metrics, f"{_share(failures, stats.size)} are {outside}", wrong)

@@ -138,6 +138,7 @@ def _check_form(output: _Output) -> CheckResult | None:
 
 def _check_values(task: Task, case: Case, output: _Output, checker: Checker) -> CheckResult:
     dtype = output.spec.dtype
+    # Decided here, so that a plugin's policy need not know integers.
     policy = exact if dtype.is_exact else checker
     return policy(output.actual, output.expected, dtype, case.limits.get(dtype) or task.tolerance.limits.get(dtype))
 
@@ -155,6 +156,7 @@ def _describe(
     from npukernelbench.judge.patterns import Surroundings
     from npukernelbench.judge.poison import poison
 
+    # No pattern compares an output with a list of tensors.
     tensors = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
     around = Surroundings(poison(output.spec.nbytes, seed, output.name), tensors, blocks)
     words = explain(output.name, output.actual, output.expected, output.spec.dtype, result.wrong, around)
@@ -175,6 +177,7 @@ def _merge(results: list[tuple[int, CheckResult]]) -> dict[str, float]:
     for name in names:
         having = [(size, result.metrics[name]) for size, result in results if name in result.metrics]
         values = [value for _, value in having]
+        # 0 where all outputs are empty: then nothing can be weighed.
         total = sum(size for size, _ in having)
         if name in _SMALLEST:
             merged[name] = min(values)

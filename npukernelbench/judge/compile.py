@@ -31,6 +31,7 @@ def compiled(executor: Executor, request: CompileRequest, retries: int) -> Itera
             if result.artifact is None and result.diagnostics:
                 explained[:] = [result]
             _release(executor, result.artifact)
+            # Raised, since `attempt` tries again after exceptions only.
             raise ExecutorError("; ".join(d.message for d in result.diagnostics) or "the executor gave no reason")
         if (result.artifact is None) == (result.outcome is Outcome.OK):
             _release(executor, result.artifact)

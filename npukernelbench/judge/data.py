@@ -42,6 +42,7 @@ class CaseData:
         """The case's inputs, drawn from the run's seed. Raises what the task's value generators raise."""
         from npukernelbench.tasks.inputs import generate_inputs
 
+        # The salt of the case enters in `generate_inputs`.
         own = derive(seed, "inputs", task.name, case.id)
         key = ("inputs", task.content_hash, case.id, case.salt, seed)
         return self._once(key, lambda: generate_inputs(task, case, own))
@@ -68,6 +69,7 @@ class CaseData:
             return known.result()
         try:
             value = make()
+        # An interruption, too: nobody else would ever complete the future that others wait for.
         except BaseException as error:
             with self._lock:
                 self._entries.pop(key, None)
@@ -83,6 +85,7 @@ class CaseData:
     def _made(self, key: _Key, size_bytes: int) -> None:
         """Count an entry, and drop those that were not used for longest until the rest fits the budget."""
         with self._lock:
+            # An entry that is larger than the budget drops itself, too: whoever asked for it has it already.
             self._bytes[key] = size_bytes
             self._total_bytes += size_bytes
             if self._total_bytes <= self._budget_bytes:

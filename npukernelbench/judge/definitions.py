@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 __all__ = ["Line", "defining_lines", "statement", "storing_lines"]
 
+# A name that is called, or that stands before `::`, is no variable.
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b(?!\s*(?:\(|<[^<>;]*>\s*\(|::))")
 _KEYWORDS = frozenset(
     (
@@ -26,7 +27,9 @@ _TENSORS = re.compile(r"\b(?:DeQue|AllocTensor|LocalTensor|GlobalTensor|InitBuff
 _TYPES = re.compile(r"#define\s+\w+\s+(?:half|float|bfloat16_t|u?int\d+_t)\s*$")
 #: Members that get their value elsewhere.
 _CLEARED = re.compile(r"(?:=\s*0[uUlL]*|\{\s*0?\s*\})\s*;\s*$")
+# They look like the head of a function: a word, brackets, a brace.
 _HEADERS = frozenset({"if", "for", "while", "switch"})
+# Neither `;` nor braces among the parameters, so that a call is no match.
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(([^;{}]*)\)\s*(?:const\s*)?\{")
 _STATEMENT_LINES = 6
 _MOST = 12
@@ -102,6 +105,8 @@ def _defining(files: Mapping[str, str], file: str, at: int, names: list[str]) ->
 
 def _settings(file: str, text: str, word: str) -> Iterator[Line]:
     """Lines that give ``word`` its value."""
+    # In this order: an assignment (no comparison), a declaration with an initialiser in braces, a macro, and calls
+    # that set a tensor's address or the operands and shapes of a Matmul object.
     setting = re.compile(
         rf"\b{word}\b(?:\[[^\]]*\])?\s*(?:[-+*/|&%^]|<<|>>)?=(?!=)|[\w>]\s+{word}\s*\{{|#define\s+{word}\b"
         rf"|\b{word}\.Set(?:GlobalBuffer|Tensor[AB]|Tail|Bias|SingleShape|OrgShape)\("
@@ -134,6 +139,7 @@ def _calls(files: Mapping[str, str], function: str) -> Iterator[Line]:
     for name, text in files.items():
         for number, line in enumerate(text.splitlines(), 1):
             code = _code(line)
+            # `void` in front means a definition or a declaration, `~` a destructor: neither is a call.
             if re.search(rf"\b{function}\s*\(", code) and not re.search(rf"\bvoid\s+{function}\b|~{function}", code):
                 yield Line(name, number, line.strip())
 

@@ -193,6 +193,7 @@ def make_executor(registration: Registration, executor_args: Mapping[str, object
     """
     construction = with_arguments(registration, executor_args, field="executor_args")
     executor = registration.construct(construction.target, construction.args)
+    # This looks for names only; a method with other parameters fails at its first call.
     if not isinstance(executor, Executor):
         raise registration.broken("does not implement the protocol npukernelbench.judge.executor.Executor")
     return executor

@@ -44,10 +44,12 @@ def explain(
     findings = [finding for finding in (value, place) if finding]
     shown = [_element(seen, position) for position in range(min(_SHOWN, seen.places.size))]
     lines = ["first wrong elements:", *(_line(name, element) for element in shown)]
+    # Otherwise it is among the first ones already.
     if worst >= _SHOWN:
         lines += ["largest error:", _line(name, _element(seen, worst))]
     lines += [f"pattern: {finding.sentence}" for finding in findings]
     details = {
+        # `wrote_nothing` of rewards reads it: such a kernel only has the form of one.
         "untouched": bool(value and value.pattern is Pattern.NEVER_WRITTEN and value.everywhere),
         "output": name,
         "wrong": int(seen.places.size),

@@ -33,6 +33,7 @@ _QUIET = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # `%:` and `??=` are other spellings of `#`: a digraph and a trigraph.
+# `#embed` would put the bytes of any file into the kernel.
 _INCLUDE = re.compile(
     r"^[ \t\v\f]*(?:\#|%:|\?\?=)[ \t\v\f]*(?:include_next|include|import|embed)\b[ \t\v\f]*(?P<operand>[^\n]*)",
     re.MULTILINE,
@@ -42,6 +43,7 @@ _FILE_NAME = re.compile(r'"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>')
 
 def has_source(candidate: Candidate) -> bool:
     """Whether any file holds more than white space."""
+    # `strip` alone takes neither a byte order mark nor NUL for white space.
     return any(text.strip("\ufeff \t\r\n\v\f\0") for text in candidate.files.values())
 
 
@@ -103,6 +105,7 @@ def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa
                 line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
                 result.append(_error("forbidden_include", problem, remedy, name, line))
+            # A source of a mebibyte has room for a hundred thousand of them.
             if len(result) >= _MAX_REPORTED:
                 return result
     return result
@@ -118,10 +121,12 @@ def _without_comment(quiet: re.Match[str]) -> str:
 
 
 def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
+    # A macro as the operand could become any path behind this check.
     file = _FILE_NAME.match(operand)
     if not file:
         return f"#include of {operand.strip()[:80]!r}: the file must be named literally"
     path = file["quoted"] if file["quoted"] is not None else file["angled"]
+    # `..` takes the includer's own name away: quoted paths are relative to its folder.
     own = file["quoted"] is not None and posixpath.normpath(posixpath.join(includer, "..", path)) in candidate.files
     if _leaves_folder(path) and not own:
         return f"#include of {path[:200]!r}: absolute and parent-relative paths are refused"
@@ -142,6 +147,7 @@ def _line_of(text: str, operand: str, fallback: int) -> int:
     """The line of ``operand`` in the unspliced text: where lines were joined, the first place it stands in full."""
     if "\\\n" not in text and "\\\r\n" not in text:
         return fallback
+    # Joining took line breaks out, so that the spliced text counts fewer lines than the author's.
     at = text.find(operand)
     return _line(text, at) if at >= 0 else fallback
 

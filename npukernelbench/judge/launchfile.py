@@ -17,6 +17,7 @@ from npukernelbench.nouns import LAUNCH_FILE, Diagnostic, DType, Severity, Task,
 __all__ = ["TYPE_NUMBERS", "WORKSPACE_BYTES", "LaunchFile", "answer", "known_words", "read_launch_file", "wrong"]
 
 #: The numbers of PyTorch's element types.
+# Fixed by PyTorch (`c10::ScalarType`). The gaps are types that tasks do not have, such as quantised ones.
 TYPE_NUMBERS = {
     DType.UINT8: 0,
     DType.INT8: 1,
@@ -36,6 +37,7 @@ TYPE_NUMBERS = {
 }
 #: What ``workspace`` has at least.
 WORKSPACE_BYTES = 16 << 20
+# `\Z`, since `$` also matches in front of a line break at the end.
 _QUESTION = re.compile(r"(?P<name>\w+)\.(?:(?P<what>size|bytes|rank|itemsize|dtype)|shape\[(?P<axis>-?\d+)\])\Z")
 _PLAIN = ("stream", "blocks", "workspace", "null")
 
@@ -57,6 +59,7 @@ def read_launch_file(text: str, task: Task) -> LaunchFile | Diagnostic:
         # The text is the candidate's: another loader would construct what its tags name.
         asked = LaunchFile.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
+        # An error about a character that YAML does not allow has no mark.
         mark = getattr(error, "problem_mark", None)
         return wrong(f"{LAUNCH_FILE} is not YAML: {error}"[:300], "", LAUNCH_FILE, mark.line + 1 if mark else 0)
     except ValidationError as error:

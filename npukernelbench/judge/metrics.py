@@ -62,6 +62,7 @@ def load_metrics(registry: Registry | None) -> tuple[Named, ...]:
 
 def measured(verdict: Verdict, metrics: Sequence[Named]) -> Verdict:
     """The verdict with its metrics. Boundary: a metric that raises is left out and logged."""
+    # Two rounds: plugins' metrics may read the harness's own, and never replace one.
     own = replace(verdict, metrics=_values(verdict, [named for named in metrics if named.name in BUILT_IN]))
     added = _values(own, [named for named in metrics if named.name not in BUILT_IN])
     return replace(own, metrics={**own.metrics, **added}) if added else own
@@ -76,6 +77,7 @@ def _values(verdict: Verdict, metrics: Sequence[Named]) -> dict[str, float]:
             _log.exception("the metric '%s' failed and is left out", name)
             continue
         if value is not None:
+            # A plugin may return another kind of number, such as NumPy's float32, which `json` refuses.
             values[name] = float(value)
     return values
 
@@ -180,6 +182,7 @@ def _times_as_fast(baseline: Metric, verdict: Verdict, *, net: bool = False) -> 
     if not net:
         return baseline_us / time_us
     start_us = _start_us(verdict)
+    # Nothing is left to compare, or less than nothing.
     if start_us is None or start_us >= time_us:
         return None
     # A bound holds no start; our own kernel's time does.

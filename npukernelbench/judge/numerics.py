@@ -42,6 +42,7 @@ class FloatFormat(NamedTuple):
 _SINGLE = FloatFormat(23, 2.0**-126, 1e-7, 2.0**-13)
 _DOUBLE = FloatFormat(52, 2.0**-1022, 1e-15, 2.0**-40)
 
+# docs/metrics.md says where thresholds and `small` come from.
 FLOATS: dict[DType, FloatFormat] = {
     DType.FLOAT16: FloatFormat(10, 2.0**-14, 2.0**-14, 2.0**-10),
     DType.BFLOAT16: FloatFormat(7, 2.0**-126, 1e-7, 2.0**-7),
@@ -182,6 +183,7 @@ def _accumulate(
             stats.outside[i] += int(np.count_nonzero(error > allowance.limit(scale, step)))
     # In place, so that the piece stays in the cache; `error` goes last, since both quotients are made of it.
     np.divide(error, step, out=step)
+    # Only now: the allowances above are of the unchanged scale.
     scale += form.small
     np.divide(error, scale, out=error)
     stats.max_abs = _largest(stats.max_abs, worst)
@@ -199,6 +201,7 @@ def _step(scale: NDArray[np.float64], form: FloatFormat) -> NDArray[np.float64]:
     """Distance between neighbouring numbers of the format at ``scale``: its power of two, times 2^-digits."""
     import numpy as np
 
+    # Without sign and mantissa a double is the power of two at or below it.
     power = (scale.view(np.int64) & _EXPONENT_BITS).view(np.float64)
     # Below the smallest normal number the distance stays the same.
     np.maximum(power, form.tiny, out=power)

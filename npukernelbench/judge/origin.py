@@ -94,6 +94,7 @@ def explain_origin(
     request = CompileRequest(
         task, case if track is Track.STATIC else None, track, candidate, settings.compile_timeout_s, tuple(cases)
     )
+    # Compiled anew: the judge released its artifact with the verdict.
     with ExitStack() as held:
         artifact = held.enter_context(compiled(executor, request, settings.infra_retries)).artifact
         if artifact is None:
@@ -145,10 +146,12 @@ def _places(wrong: Mismatch) -> Mapping[Watched, bool]:
     near = {}
     for place in list(some)[:2]:
         if good.size:
+            # The right element in front of the wrong one, where there is one.
             at = int(np.clip(np.searchsorted(good, place), 1, good.size) - 1)
             near[int(good[at])] = False
             near[int(good[min(at + 1, good.size - 1)])] = False
     flat = {**dict.fromkeys(some, True), **near}
+    # The twin follows at most 8 bytes: of a complex128 the real part.
     size = wrong.dtype.itemsize
     return {Watched(wrong.output, place * size, min(size, 8), wrong.dtype): bad for place, bad in flat.items()}
 

@@ -169,6 +169,7 @@ def _copied_input(seen: Wrong, inputs: Mapping[str, Array]) -> Finding | None:
 
     for name, values in inputs.items():
         flat = values.reshape(-1)
+        # A complex input made real would lose its imaginary parts without an error.
         alike = flat.size == seen.size and np.iscomplexobj(flat) == np.iscomplexobj(seen.got)
         if alike and _mostly(flat[seen.places].astype(seen.got.dtype) == seen.got):
             return Finding(Pattern.INPUT_COPY, f"the wrong elements are those of the input {name}, unchanged")
@@ -224,6 +225,7 @@ def _close(seen: Wrong) -> Finding | None:
     import numpy as np
 
     worst = float((np.abs(seen.got - seen.want) / np.maximum(np.abs(seen.want), 1e-30)).max())
+    # Negated, so that NaN is no small error.
     if not worst <= 0.05:
         return None
     return Finding(Pattern.PRECISION, f"every wrong element is close: the largest relative error is {worst:.2g}")

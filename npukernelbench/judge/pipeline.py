@@ -97,6 +97,7 @@ class Judge:
         """``faults`` keeps what shows that the time model is wrong; without it that is only said."""
         self._executor = executor
         self._checkers = checkers
+        # Loaded now, so that a broken guard is told before the first candidate; sorted, so that notes have one order.
         self._guards = tuple((name, _function(guards, name)) for name in sorted(guards))
         self._metrics = load_metrics(metrics)
         self._settings = settings
@@ -155,6 +156,7 @@ class Judge:
         settings = self._settings if seed is None else replace(self._settings, seed=seed)
         if isinstance(self._executor, Judging):
             assignment = Assignment(settings, task, cases, track, candidate)
+            # With metrics and sandbox already: a judge elsewhere has made this verdict.
             verdict = self._assigned(self._executor, assignment, on_stage or _ignore)
         else:
             checker = cast(Checker, _function(self._checkers, task.tolerance.policy))
@@ -185,6 +187,7 @@ class Judge:
 
     def _assigned(self, executor: Judging, assignment: Assignment, on_stage: Callable[[Stage], None]) -> Verdict:
         """Boundary: what the executor's own judges say, or the fault that kept them from it."""
+        # A judge elsewhere does not say where it is, so that one stage stands for all.
         on_stage(Stage.COMPILE)
         seen = attempt("judging elsewhere", lambda: executor.judge(assignment), self._settings.infra_retries)
         if isinstance(seen, Verdict):
@@ -334,6 +337,7 @@ class Judge:
         # With its start, judging the start would ask for its own time again, without end.
         plain = replace(task, start=())
         verdict, _ = self._starts.verdict(
+            # With the salt, as hidden cases of other secrets have the same ids.
             (task.name, case.id, case.salt, track),
             lambda: self.judge(plain, (case,), track, candidate_of(start_files(task, case, track)), seed=sitting.seed),
         )

@@ -32,15 +32,18 @@ def poison(nbytes: int, seed: int, name: str) -> NDArray[np.uint8]:
     """``nbytes`` bytes of the pattern for one buffer: the output ``name``, or ``name[i]`` of a tensor list."""
     import numpy as np
 
+    # Repeats the page; the array's own `resize` would fill up with zeros.
     return np.resize(_page(derive(seed, "poison", name)), nbytes)
 
 
 def _page(start: int) -> NDArray[np.uint8]:
     import numpy as np
 
+    # Masked as a Python integer: NumPy refuses one beyond 64 bits, while its own arrays wrap around.
     word: NDArray[np.uint64] = np.arange(1, PAGE_BYTES // 8 + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(
         start * _GAMMA & _MASK
     )
+    # These shifts and factors are splitmix64's; an executor's own code has to give the same bytes.
     word ^= word >> np.uint64(30)
     word *= np.uint64(0xBF58476D1CE4E5B9)
     word ^= word >> np.uint64(27)

@@ -20,6 +20,7 @@ __all__ = ["downgrade"]
 
 _SAMPLE = 4096
 _LEAST = 64
+# A right reference may hold such numbers as well: integers, powers of two, zeros.
 _NEARLY_ALL, _HALF_OF_THEM = 0.99, 0.5
 
 
@@ -47,6 +48,7 @@ def downgrade(actual: Array, expected: Array, dtype: DType) -> str:
     got, want = got[usual], want[usual]
     if got.size < _LEAST:
         return ""
+    # bfloat16 first: a value whose 16 low bits are zero fits float16 by this test as well.
     for narrow in _NARROW:
         if _share(got, narrow) >= _NEARLY_ALL and _share(want.astype(np.float32), narrow) < _HALF_OF_THEM:
             return f"nearly all values fit {narrow.name} exactly, those of the reference do not"

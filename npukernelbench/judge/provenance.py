@@ -52,10 +52,12 @@ def unexplained(task: Task, case: Case, touched: Mapping[str, Touched]) -> Diagn
     given = {output.name for output in task.outputs if output.alias_of is not None or output.zeroed}
     for output in _outputs(touched, case):
         missing = output.nbytes - output.touched.written_bytes
+        # Members of a tensor list are named `y[0]`, the output itself `y`.
         if output.name.partition("[")[0] not in given and missing > 0:
             part = f"{missing} of the {output.nbytes} bytes of output {output.name}"
             return _evidence(f"{part} are right, and no instruction wrote them", missing)
     needed, read = sum(needed_bytes(task, case).values()), list(_inputs(touched, case))
+    # Only where nothing at all was read: that is proof. A part that was not read is doubt (`doubtful`).
     if needed and read and not any(buffer.touched.read_bytes for buffer in read):
         return _evidence(f"the outputs are right, and no instruction read any of the inputs' {needed} bytes", needed)
     return None

@@ -53,6 +53,7 @@ def depends_on_cores(what: str) -> Diagnostic:
 def _difference(name: str, first: Array, second: Array) -> str:
     import numpy as np
 
+    # As bytes: the same NaN is equal, and 0 and -0 differ. Flat first, since a 0-d array has no view of another size.
     first_bytes, second_bytes = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, second))
     if np.array_equal(first_bytes, second_bytes):
         return ""

@@ -104,6 +104,7 @@ class Replay:
     def go(self, position: int) -> None:
         """Be behind so many entries; the first or the last possible place instead of one beyond them."""
         position = max(0, min(position, len(self.entries)))
+        # What a write replaced is not recorded, so nothing can be undone.
         if position < self.position:
             self._start()
         for entry in self.entries[self.position : position]:

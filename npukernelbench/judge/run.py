@@ -23,6 +23,7 @@ def run_case(executor: Executor, request: RunRequest, retries: int) -> Observati
         if seen.outcome is Outcome.INFRA_ERROR:
             reasons = "; ".join(d.message for d in seen.diagnostics) or "the executor gave no reason"
             remedy = next((d.remedy for d in seen.diagnostics if d.remedy), None)
+            # Raised, since `attempt` tries again after exceptions only.
             raise ExecutorError(reasons, remedy=remedy)
         return seen
 

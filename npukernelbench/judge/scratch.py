@@ -43,6 +43,7 @@ class Scratch:
         lock, descriptor = _locked(place, name)
         self.path = lock.with_suffix("")
         self.path.mkdir(mode=0o700)
+        # The owner's process id goes along, since a fork inherits this finalizer.
         self._finalizer = weakref.finalize(self, _remove, self.path, lock, descriptor, os.getpid())
 
     def close(self) -> None:
@@ -159,6 +160,7 @@ def _working_in(folder: Path) -> Iterator[int]:
     """
     for entry in Path("/proc").glob("[0-9]*"):
         try:
+            # Processes end meanwhile, and those of other users cannot be looked into.
             where = (entry / "cwd").readlink()
             if folder in (where, *where.parents) and f"{folder}/".encode() in (entry / "environ").read_bytes():
                 yield int(entry.name)

@@ -104,6 +104,7 @@ def baseline_us(
 @lru_cache(maxsize=8)
 def _baseline(file: Path, model: str) -> dict[str, dict[str, object]]:
     """What ``file`` knows of each task; nothing when another model predicted it."""
+    # Read once: every case of every sample asks.
     document = json.loads(file.read_text(encoding="utf-8"))
     if document.get("model", "") != model:
         _refuse(file, "another model predicted its times")

@@ -63,6 +63,7 @@ def _bits(array: Array) -> Array:
     import numpy as np
 
     flat = np.ascontiguousarray(array).reshape(-1)
+    # No unsigned type has 16 bytes: complex128 is compared as it is.
     return flat.view(f"u{flat.dtype.itemsize}") if flat.dtype.itemsize in (1, 2, 4, 8) else flat
 
 
@@ -72,6 +73,7 @@ def little_work(task: Task, case: Case, profile: Profile | None) -> Diagnostic |
         return None
     least = least_operations(task, case, partial=depends_on_part(task))
     done = profile.counters[VECTOR_RESULTS]
+    # Vector cores may multiply matrices, too.
     products = profile.counters.get(CUBE_PRODUCTS, 0.0) + done / _PRODUCT_BYTES
     for what, unit, wanted, possible in (
         ("vector units", "bytes of results", least.vector_bytes, done),

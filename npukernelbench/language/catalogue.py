@@ -48,6 +48,7 @@ def read_catalogue(path: Path) -> dict[str, str]:
             if msgid in entries:
                 raise ConfigError(f"{msgid!r} is there twice", location=place, remedy="keep one of the two")
             entries[msgid] = parts
+        # The escapes are those of C, which Python's texts have as well.
         parts.append(ast.literal_eval(match["text"]))
     return {msgid: "".join(texts) for msgid, texts in entries.items()}
 
@@ -72,6 +73,7 @@ def _entry(msgid: str, msgstr: str) -> str:
 
 def _quoted(text: str) -> str:
     lines = text.splitlines(keepends=True)
+    # Programs of gettext begin a text of several lines with an empty one.
     if len(lines) < 2:
         return json.dumps(text, ensure_ascii=False)
     return "\n".join(['""', *(json.dumps(line, ensure_ascii=False) for line in lines)])

@@ -16,6 +16,7 @@ _NOT_LAST = "（《「『【“‘([{"
 
 def cells(text: str) -> int:
     """How many columns a text takes, colours left out."""
+    # Ambiguous characters count one cell, as in terminals that are not set to an East Asian width.
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in _ESCAPE.sub("", text))
 
 

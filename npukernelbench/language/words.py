@@ -17,6 +17,7 @@ __all__ = ["ENGLISH", "PLACE", "Words", "load_words"]
 
 #: Where a value goes.
 PLACE = re.compile(r"\{(\d)\}")
+# Click writes a default behind the help, in brackets and after two blanks.
 _DEFAULT = re.compile(r"(?s)(?P<help>.*?)(?:(?:^|  )\[(?P<extra>[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\])?$")
 
 

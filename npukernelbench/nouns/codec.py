@@ -20,6 +20,7 @@ __all__ = ["JSON", "dumps", "to_json"]
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
+# ASCII, since a model's text may hold lone surrogates: escaped they can be written, as UTF-8 they cannot.
 _LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 #: Types, not their subclasses, whose values are JSON already: most of what is encoded.
 _PLAIN = frozenset({str, int, bool, type(None)})

@@ -52,6 +52,7 @@ def key_from_json(value: JSON, where: str = "key") -> SampleKey:
         case=_text(data, "case", where),
         track=_enum(Track, data, "track", where),
         index=_int(data, "index", where),
+        # Logs of before there were turns have none.
         turn=_int(data, "turn", where) if "turn" in data else 0,
     )
 
@@ -241,6 +242,7 @@ def _case_result(value: JSON, where: str) -> CaseResult:
 
 
 def _shown(value: object) -> str:
+    # Of a damaged log the value may be all of an answer, and the message is one line.
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -272,6 +274,7 @@ def _int(data: Mapping[str, JSON], name: str, where: str) -> int:
 def _number(value: JSON, where: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
+    # Only these: `float` would read much else, such as "1_000" and "Infinity".
     if isinstance(value, str) and value in ("nan", "inf", "-inf"):
         return float(value)
     raise ValueError(f"{where}: expected a number, got {_shown(value)}")

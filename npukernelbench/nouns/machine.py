@@ -25,10 +25,13 @@ class Machine:
     vector_cores: int = 48
     clock_mhz: int = 1800
     ub_bytes: int = 192 * 1024
+    # All but 256 bytes, as a platform query says.
     ub_usable_bytes: int = 196352
     block_bytes: int = 32
     repeat_bytes: int = 256
+    # The type of a repeat count has 8 bits.
     max_repeats: int = 255
+    # Over all queues of a position; more make a device hang.
     buffers_per_position: int = 8
     l2_bytes: int = 192 * 1024 * 1024
     gm_bytes_per_s: float = 1.76e12

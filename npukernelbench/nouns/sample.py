@@ -109,6 +109,7 @@ class Prompt:
     ``tools`` are those that it may call; none for most prompts.
     """
 
+    # Without an annotation, or it would be a field of the dataclass.
     RARE = frozenset({"tools"})
 
     messages: tuple[Message, ...]

@@ -31,6 +31,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """``3/16``. ValueError when it is anything else."""
+        # ASCII: `\d` alone takes the digits of every script.
         match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text, re.ASCII)
         if match is None:
             raise ValueError(f"{text!r} is no shard")

@@ -236,6 +236,7 @@ class Plugins:
 
     def configure(self, config: Config) -> None:
         """Call ``npukb_configure`` on every plugin, late ones included; one that raises is quarantined."""
+        # Kept for plugins that `register` adds later.
         self._config = config
         # `installed` is a copy: setting a plugin aside changes the list.
         for info in self.installed:
@@ -294,6 +295,7 @@ class Plugins:
             if self._config is not None:
                 self._call(source.name, "npukb_configure", config=self._config)
         except BaseException:
+            # After an interruption, too: nobody would set aside what is entered by half.
             self._manager.unregister(name=source.name)
             raise
         self._install(plugin, source, offers)
@@ -311,6 +313,7 @@ class Plugins:
     def _check_clashes(self, offers: Sequence[Registration]) -> None:
         taken: dict[tuple[str, str], Registration] = {}
         for offer in offers:
+            # A set, as an alias may be the name in another spelling.
             for name in {canonical(name) for name in offer.names}:
                 other = taken.setdefault((offer.kind, name), offer)
                 if other is offer:
@@ -363,6 +366,7 @@ class Plugins:
                 continue
             if self._trace:
                 _log.warning("hook %s of plugin %s", hook_name, plugin_name)
+            # As pluggy does: a hook names only the arguments that it wants.
             implementation.function(*(arguments[name] for name in implementation.argnames))
 
 
@@ -403,6 +407,7 @@ def _entry_points() -> list[tuple[_Source, EntryPoint]]:
         distribution, version = described[id(point.dist)]
         first_party = canonical(distribution) == DISTRIBUTION
         points.append((_Source(point.name, distribution, version, first_party), point))
+    # The distribution decides between two plugins of one name, not the order of the file system.
     return sorted(points, key=lambda item: (not item[0].first_party, item[0].name, item[0].distribution))
 
 
@@ -428,6 +433,7 @@ def _message(error: BaseException) -> str:
 
 def _trace_before(hook_name: str, implementations: Sequence[pluggy.HookImpl], arguments: Mapping[str, object]) -> None:
     # Warning reaches the terminal at every verbosity, and a user who sets the variable wants to see it.
+    # pluggy calls the last one first.
     plugins = ", ".join(implementation.plugin_name for implementation in reversed(implementations))
     _log.warning("hook %s(%s) of %s", hook_name, ", ".join(arguments), plugins or "no plugin")
 

@@ -75,6 +75,7 @@ class Registration:
         """Boundary: what a plugin's class constructs. PluginError naming plugin and cause when that raises."""
         try:
             return make(*arguments)
+        # Our own errors explain themselves, and not every one is a fault of the plugin.
         except NpukbError:
             raise
         except (Exception, SystemExit) as error:
@@ -142,6 +143,7 @@ class Registry(Mapping[str, Registration]):
         return self._by_name[canonical(name)]
 
     def __iter__(self) -> Iterator[str]:
+        # By name, as an alias leads to the same registration again.
         return iter(sorted({registration.name for registration in self._by_name.values()}))
 
     def __len__(self) -> int:
@@ -166,6 +168,7 @@ class Registry(Mapping[str, Registration]):
         if guess:
             # A near name is the likelier reason than a plugin that might have offered anything.
             suspects = [plugin for plugin in suspects if plugin.offered(self.kind, name)]
+        # `rules` is the one kind whose name is a plural.
         message = f"there {'are' if self.kind.endswith('s') else 'is'} no {self.kind} {name!r}"
         for plugin in suspects:
             message += f"; {plugin.origin} could have provided it but is quarantined: {plugin.error.splitlines()[0]}"
@@ -198,6 +201,7 @@ class Registry(Mapping[str, Registration]):
         self._rebuild()
 
     def _rebuild(self) -> None:
+        # The last one of a name counts: a plugin hides a built-in, and uncovers it when it goes.
         self._by_name = {canonical(name): r for r in self._registrations for name in r.names}
 
 

@@ -55,10 +55,12 @@ def check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
     for name in dir(plugin):
         options = manager.parse_hookimpl_opts(plugin, name)
         if options is None:
+            # pluggy would leave it out without a word.
             if name in known:
                 raise Rejected(f"{name} lacks the decorator @hookimpl (from npukernelbench import hookimpl)")
             continue
         hook_name = options.get("specname") or name
+        # pluggy's own mark for a hook that may not exist, for plugins that serve several versions.
         if hook_name not in known and not options.get("optionalhook"):
             guess = did_you_mean(hook_name, known) or f"hooks: {', '.join(known)}"
             raise Rejected(f"there is no hook {hook_name!r}; {guess}")
@@ -97,6 +99,7 @@ def _admits(requirement: object, version: tuple[int, ...]) -> bool:
 
 def _holds(comparison: str, bound: str, version: tuple[int, ...]) -> bool:
     numbers = tuple(int(part) for part in bound.split("."))
+    # Tuples of other lengths are never equal to Python.
     length = max(len(numbers), len(version))
     left, right = (part + (0,) * (length - len(part)) for part in (version, numbers))
     return _COMPARISONS[comparison](left, right)

@@ -86,6 +86,7 @@ def _page(topic: Topic, less: int = 0) -> str:
 
 def find_teacher(executors: Mapping[str, Registration], preferred: str) -> Teaching | None:
     """The executor of that name if it teaches, else the first that does: all of them run one language."""
+    # Sorted, so that the prompt does not depend on the order of installation.
     names = [preferred, *sorted(name for name in executors if name != preferred)]
     targets: Iterable[object] = (executors[name].load() for name in names if name in executors)
     return next((target for target in targets if isinstance(target, Teaching)), None)

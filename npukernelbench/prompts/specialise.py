@@ -142,10 +142,12 @@ def _literal(value: bool | int | float) -> str:
     if isinstance(value, int):
         # A plain literal is an int of 32 bits.
         return str(value) if abs(value) < 2**31 else f"{value}LL"
+    # Builtins: NAN and INFINITY would need a header.
     if math.isnan(value):
         return '__builtin_nanf("")'
     if math.isinf(value):
         return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    # `repr` always has a point or an exponent, without which C++ takes no `f`.
     return f"{value!r}f"
 
 
@@ -154,4 +156,5 @@ def _braced(items: Sequence[object]) -> str:
 
 
 def _upper(name: str) -> str:
+    # ASCII, as \W spares letters of other scripts otherwise.
     return re.sub(r"\W", "_", name, flags=re.ASCII).upper()

@@ -199,6 +199,7 @@ def _limits(task: Task, case: Case | None) -> list[tuple[str, ToleranceLimits]]:
     """The stated tolerance of every type that the outputs of ``case`` (or of any case) have."""
     outputs = [value for item in ((case,) if case else task.cases) for value in item.outputs.values()]
     dtypes = {t.dtype for value in outputs for t in (value if isinstance(value, tuple) else (value,))}
+    # The case's own go before the task's, as in the judge.
     known = {**task.tolerance.limits, **(case.limits if case else {})}
     return [(dtype.value, limits) for dtype, limits in known.items() if dtype in dtypes]
 
@@ -244,6 +245,7 @@ def _hash(template: str, files: tuple[str, ...], messages: tuple[Message, ...]) 
     for name in files:
         digest.update(_file_digest(name))
     for message in messages:
+        # Each as a digest of its own, so that text cannot move from one message to the next unnoticed.
         digest.update(hashlib.sha256(f"{message.role}\0{message.content}".encode()).digest())
     return digest.hexdigest()
 

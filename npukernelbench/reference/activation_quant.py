@@ -59,6 +59,7 @@ def dequant_swiglu_quant(
     def picked(table: _Floats) -> _Floats:
         wide = table.reshape(-1, table.shape[-1])
         chosen = wide[0] if groups is None else wide[groups]
+        # A row of the table for each row of x, the same along its other axes.
         return np.asarray(chosen if groups is None else chosen.reshape(-1, *[1] * (x.ndim - 2), table.shape[-1]))
 
     value = x.astype(np.float64) if bias is None else x.astype(np.float64) + bias.astype(np.float64)

@@ -32,6 +32,7 @@ def flash_attention(
     scale = float(np.float32(scale_value))
     largest = np.empty((batches, head_num, rows))
     sums, result = np.empty_like(largest), np.empty_like(query)
+    # Head by head: the scores of all heads at once would take far more memory.
     for batch in range(batches):
         for head in range(head_num):
             part = slice(head * width // head_num, (head + 1) * width // head_num)

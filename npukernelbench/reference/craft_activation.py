@@ -95,6 +95,7 @@ def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """``y = exp(x) / sum(exp(x))``, the sum over the last axis; the shape of ``x``. Source: ``torch.softmax``."""
+    # Less the largest element, so that nothing overflows.
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 

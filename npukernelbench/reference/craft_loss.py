@@ -65,6 +65,7 @@ def kl_div_loss(predictions: NDArray[np.float64], targets: NDArray[np.float64]) 
     """
     from scipy.special import xlogy
 
+    # `xlogy(0, 0)` is 0, where 0 * log(0) would be NaN.
     return np.asarray((xlogy(targets, targets) - targets * np.log(predictions)).sum() / len(targets))
 
 

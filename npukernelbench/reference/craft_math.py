@@ -28,6 +28,7 @@ def cumsum(x: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
 def cumsum_exclusive(x: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
     """``y_0 = 0`` and ``y_i = x_0 + ... + x_(i-1)`` along ``dim``; the shape of ``x``."""
     y = np.zeros_like(x)
+    # `moveaxis` gives views: what is written into one lands in `y`.
     along, before = np.moveaxis(y, dim, 0), np.moveaxis(x, dim, 0)[:-1]
     np.cumsum(before, axis=0, out=along[1:])
     return y

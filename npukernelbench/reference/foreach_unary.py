@@ -64,6 +64,7 @@ def atan(x: _Tensors) -> _Tensors:
 
 def copy(x: _Tensors) -> _Tensors:
     """``y = x``."""
+    # Memory of its own: a view would change with the input.
     return [item.copy() for item in x]
 
 

@@ -102,6 +102,7 @@ def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     ``A`` is ``[m, k]`` and lies in ``a`` column by column; ``b`` is ``[k, n]``. Group ``g`` goes from ``groupList[g -
     1]`` (0 for the first) up to ``groupList[g]``, exclusive.
     """
+    # Column by column is row by row of the transpose.
     columns = a.reshape(a.shape[1], a.shape[0])
     result = np.empty((len(groupList), a.shape[0], b.shape[1]))
     for group, part in _groups(groupList, b.shape[0]):

@@ -62,5 +62,6 @@ def scatter_list(
         if not 0 <= start <= start + length <= tensor.shape[along] or length > updates[k].shape[along]:
             raise IndexError(f"{length} positions from {start} do not fit axis {axis} of {tensor.shape}")
         if mask is None or mask[k]:
+            # A view of `tensor`, which itself changes.
             np.moveaxis(tensor, along, 0)[start : start + length] = np.moveaxis(updates[k], along, 0)[:length]
     return result

@@ -22,6 +22,7 @@ def masked_select(x: NDArray[Any], mask: NDArray[np.bool_]) -> tuple[NDArray[Any
 
 def tril(x: NDArray[Any], diagonal: int) -> NDArray[Any]:
     """``y_ij = x_ij`` where ``j <= i + diagonal`` in the last two axes, 0 elsewhere. Source: ``torch.tril``."""
+    # NumPy selects here. A product with a mask would keep NaN and infinity.
     return np.tril(x, diagonal)
 
 

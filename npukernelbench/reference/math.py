@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 #: Element types by the number that operator definitions give them; real floats stay double precision here.
+# The numbers are those of CANN's `aclDataType`.
 _CAST_TARGETS: dict[int, str] = {
     0: "float64",  # float32
     1: "float64",  # float16

@@ -28,6 +28,7 @@ def arange(start: NDArray[Any], end: NDArray[Any], step: NDArray[Any]) -> NDArra
     first, last, stride = (item.reshape(()) for item in (start, end, step))
     if first.dtype.kind in "iu":
         # In integers: floats would round an extent beyond 2^53.
+        # Floor division of the negated span rounds up.
         count = -((int(first) - int(last)) // int(stride))
     else:
         count = ceil((float(last) - float(first)) / float(stride))

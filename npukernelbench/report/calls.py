@@ -28,6 +28,7 @@ def calls_of(conversations: Iterable[Sequence[Sample]]) -> Calls | None:
     if not results:
         return None
     kinds = Counter(result.status for result in results)
+    # Calls of check are paid for, too, but only compile.
     judged = [result for result in results if result.paid and not result.compiled_only]
     rules = Counter(rule for result in judged for rule in result.rules)
     outcomes = Counter(result.outcome for result in judged if result.outcome is not None)

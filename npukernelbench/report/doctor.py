@@ -91,6 +91,7 @@ def examine(
     problems = [finding for finding in (*chosen, *default) if finding.status is FindingStatus.PROBLEM]
     if trying and not problems:
         tried = tuple(_trial(plugins.executors.find(name), config.executor_args, say))
+        # In front of the executors. The choice of one goes in last, so that it stands before its trial.
         sections.insert(3, Section(f"trial of {name}", tried))
         problems += [finding for finding in tried if finding.status is FindingStatus.PROBLEM]
     if config.executor == AUTO or any(finding.status is FindingStatus.PROBLEM for finding in chosen):
@@ -167,6 +168,7 @@ def _default(plugins: Plugins, config: Config) -> str:
     try:
         return choose(plugins.executors, config.executor, config.executor_args).registration.name
     except NpukbError:
+        # Why there is none is said by `_found_executor`.
         return ""
 
 

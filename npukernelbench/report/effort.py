@@ -97,6 +97,7 @@ def _steps(turns: Sequence[Sample]) -> list[Step]:
             steps.append(
                 Step(
                     public.outcome,
+                    # Infinite where no case has a time.
                     time_us if math.isfinite(time_us) else 0.0,
                     prompt,
                     completion,
@@ -141,6 +142,7 @@ def _row(conversations: Sequence[Sequence[Step]], calls: int, price: Mapping[str
         calls=calls,
         made=sum(len(steps) >= calls for steps in conversations),
         solved=sum(map(bool, times)) / total,
+        # A geometric mean, as of all ratios here: an arithmetic one depends on which time is divided by which.
         speedup=math.exp(sum(map(math.log, gains)) / len(gains)) if gains else None,
         tokens=sum(step.prompt + step.completion for step in ends) / total,
         cost=cost.amount / total if cost else None,

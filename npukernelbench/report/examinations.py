@@ -46,6 +46,7 @@ class Totals:
         self._cases += examination.cases
         self._hidden += examination.hidden
         self._severities.update(finding.severity.value for finding in examination.findings)
+        # A set: a task counts once, however many of its findings say so.
         self._missing.update({finding.code for finding in examination.findings} & _MISSING.keys())
         self._tried.update(examination.tried)
         self._killed.update(examination.killed)

@@ -129,6 +129,7 @@ def leaderboards(records: Sequence[RunRecord], *, by: str = CORRECT.name) -> tup
         raise UsageError(f"no run has a rate {by!r}", field="--by", remedy=f"rates: {', '.join(known)}")
     groups = sorted(apart, key=lambda key: (-len(apart[key][0].tasks), apart[key][0].tier, key))
     alike = [apart[key][0] for key in groups]
+    # Not every board has every rate. Where it is missing, rows are ranked by what all boards have.
     return tuple(
         _board(
             apart[key], measures[key], by if by in {measure.name for measure in measures[key]} else CORRECT.name, rules

@@ -13,6 +13,7 @@ PAGE_NAME = "report.html"
 
 def sample_anchor(task: str, case: str, track: str, index: int = 0) -> str:
     """The fragment that opens one sample: ``/sample/<task>/<case>/<track>/<index>``, ``*`` for all cases."""
+    # The page's own program makes the same fragment, `*` left as it is; a test holds both alike.
     return "/sample/" + "/".join(quote(part, safe="*") for part in (task, case or "*", track, str(index)))
 
 

@@ -105,6 +105,7 @@ def _broken(table: Sequence[Sequence[str]], width: int) -> list[str]:
     room = max(width - _wide(table), _PROSE // 2)
     rows: list[Sequence[str]] = []
     for row in table:
+        # `wrap` gives no line at all for an empty text.
         first, *rest = wrap(row[-1], room) or [""]
         rows += [(*row[:-1], first), *((*[""] * (len(row) - 1), more) for more in rest)]
     return as_columns(rows)

@@ -63,6 +63,7 @@ class Published:
     @classmethod
     def read(cls, folder: Path) -> Published:
         """The C++ files below ``folder``. UsageError when there is none."""
+        # Files of others need not be UTF-8; a byte that is not costs no more than its token.
         grams_by_file = {
             path.relative_to(folder).as_posix(): grams_of(path.read_text(encoding="utf-8", errors="replace"))
             for path in sorted(folder.rglob("*"))
@@ -72,7 +73,9 @@ class Published:
             raise UsageError(
                 f"there is no C++ file below {folder}", field="--against", remedy="name a folder of published kernels"
             )
+        # These are sets: a file counts once, however often it has an n-gram.
         counts = Counter(gram for grams in grams_by_file.values() for gram in grams)
+        # Of few files, a fifth would be one or two.
         common = {gram for gram, count in counts.items() if count > max(_FEW, _COMMON * len(grams_by_file))}
         return cls({name: grams - common for name, grams in grams_by_file.items()})
 
@@ -82,6 +85,7 @@ class Published:
         return {
             name: grams
             for name, grams in self.files.items()
+            # Whole parts of a path: Add is in the names of many operators.
             if wanted in (fold(Path(part).stem) for part in Path(name).parts)
         }
 

@@ -53,6 +53,7 @@ class ParityRow:
 def parity_rows(first: Side, second: Side) -> tuple[ParityRow, ...]:
     """A row per case that both sides have, whichever of them predicted. UsageError where not exactly one did."""
     kinds = [{profile.predicted for profile in side.profiles.values()} for side in (first, second)]
+    # By their text, since sets compare by inclusion, which is no order.
     if sorted(kinds, key=str) != [{False}, {True}]:
         raise UsageError(
             f"{first.source} and {second.source} are not one prediction and one measurement",

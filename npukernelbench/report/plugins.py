@@ -37,6 +37,7 @@ def plugins_lines(plugins: Plugins, paint: Callable[[str, Paint], str]) -> Itera
         yield f"{paint(info.name, Paint.BOLD)}  {_origin(info)}"
         for kind, names in info.provides.items():
             yield f"    {kind}: {', '.join(names)}"
+        # All that a plugin registers is listed above, but for commands.
         others = [hook for hook in info.hooks if not hook.startswith("register_") or hook == "register_commands"]
         if others:
             yield f"    hooks: {', '.join(others)}"

@@ -34,6 +34,7 @@ def render_profile(profile: Profile, files: Mapping[str, str], tier: Tier, paint
 def _pipes(counters: Mapping[str, float], paint: Painter) -> Iterator[str]:
     """One row per unit: how long it worked, how long it waited for others, how often, as far as that was counted."""
     units = [key.removesuffix("_ratio") for key in counters if key.endswith("_ratio")]
+    # A wait ratio ends so, too, but has no time beside it.
     units = [unit for unit in units if f"{unit}_time" in counters]
     if units:
         yield ""

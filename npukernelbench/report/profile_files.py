@@ -26,6 +26,7 @@ def write_profile(profile: Profile, name: str, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     analysis = profile.analysis or Analysis()
     trace = folder / "trace.json"
+    # Events are in µs whatever this says: it is how fine viewers show times, ms unless given.
     events = {"traceEvents": list(_events(analysis.spans)), "displayTimeUnit": "ns"}
     trace.write_text(json.dumps(events), encoding="utf-8")
     tables = {

@@ -98,6 +98,7 @@ def write(
 ) -> Sequence[Path]:
     """Write what the reporter makes to ``target``, or beside the run's results; return the files."""
     path = target or run.directory / reporter.file_name
+    # Resolved, since a link or another spelling may lead there as well.
     if path.resolve().parent == run.directory.resolve() and path.name in _RUN_FILES:
         raise UsageError(f"{path} is a file of the run itself", field="--output_path", remedy="choose another name")
     with writing(path):

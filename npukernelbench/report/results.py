@@ -100,6 +100,7 @@ def _totals(judged: Sequence[Judged]) -> Totals:
         valid=sum(sample.valid for sample in judged),
         compiled=sum(sample.compiled for sample in judged),
         correct=sum(sample.correct for sample in judged),
+        # In the order of the enumerations: equal samples give equal files, in whatever order they ended.
         outcomes={outcome: outcomes[outcome] for outcome in Outcome if outcomes[outcome]},
         owners={owner: owners[owner] for owner in Owner if owners[owner]},
     )

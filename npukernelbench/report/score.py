@@ -40,7 +40,9 @@ def score_of(rows: Iterable[SampleRow], level_of: Mapping[str, int], weights: Ma
     """The score of samples. A task's is 100 times its share of passed cases, over all of its samples that count."""
     passed: defaultdict[str, list[float]] = defaultdict(list)
     for row in filter(_counts, rows):
+        # Without a case it is a sample of all cases of its task, and the share of passed ones counts.
         total = row.metrics.get("cases_total", 0.0) if row.case == "" else 1.0
+        # Without a count of cases nothing was run, and the kernel is not right either.
         right = row.metrics.get("cases_passed", 0.0) / total if row.case == "" and total else float(row.correct)
         passed[row.task].append(right)
     by_level: defaultdict[int, list[float]] = defaultdict(list)
@@ -58,6 +60,7 @@ def score_sentence(results: Results) -> str:
         return ""
     if "thresholds" in rules:
         return _rates_sentence(results, rules)
+    # Keys of JSON objects are texts.
     weights = {int(level): float(weight) for level, weight in rules["weights"].items()}
     rows = _last(results)
     named = f"the rules of {rules['name']} ({rules['source']})"

@@ -38,6 +38,7 @@ def build_site(root: Path, target: Path) -> Path | None:
         return None
     # Not -q: it also hides that a page is refused.
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)]
+    # Material prints a notice about MkDocs 2 at every build, which would stand among the faults of pages.
     environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=root, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:

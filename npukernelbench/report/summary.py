@@ -68,6 +68,7 @@ def _uncounted(record: RunRecord) -> Iterator[str]:
             f"{record.uncounted} of {count(record.expected, 'sample')} {_are(record.uncounted)} not "
             f"counted ({', '.join(parts)}): they say nothing about the model."
         )
+        # A withheld answer counts as finished, and is not asked for again.
         if missing or reasons.keys() - {Outcome.FILTERED.value}:
             yield "The same command tries again what can be tried again."
 

@@ -89,6 +89,7 @@ def as_rich(table: Table, *, width: int | None = None) -> RichTable:
             no_wrap=column.numeric,
         )
     for row, link in zip_longest(table.rows, table.links, fillvalue=""):
+        # As `Text`: rich reads brackets in a plain string, such as those of an interval, as markup.
         cells = [Text(cell, style=_COLOURS.get(cell, "")) for cell in row]
         if link:
             cells[0].stylize(f"link {link}")

@@ -52,6 +52,7 @@ class Threshold:
                 remedy="give it to npukb merge",
             )
         known = ["correct@1", "compile@1", *(f"pass@{k}" for k in KS if k <= num_samples)]
+        # A verdict calls these two otherwise, and users may take either name.
         metric = {"correct": "correct@1", "compiled": "compile@1"}.get(threshold.metric, threshold.metric)
         if metric not in known:
             raise UsageError(

@@ -27,6 +27,7 @@ _SAID_ELSEWHERE = frozenset(
 _PAINT = {Severity.ERROR: Paint.BAD, Severity.WARNING: Paint.WARN, Severity.NOTE: Paint.DIM}
 
 #: Control characters and direction marks that a candidate could use to rewrite the terminal that shows it.
+# The tab is left out, since excerpts expand it.
 _CONTROL = dict.fromkeys(
     [*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
     "\ufffd",
@@ -102,6 +103,7 @@ def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
         *((case_result.case, case_result.diagnostics) for case_result in verdict.cases),
     ]:
         for diagnostic in diagnostics:
+            # What is said of the candidate as a whole is not said again for a case.
             if ("", diagnostic) not in listed and (case, diagnostic) not in listed:
                 listed.append((case, diagnostic))
     return listed

@@ -113,6 +113,7 @@ class Ahead:
             full = len(self._fresh) >= _BATCH
             if self._fresh and self._timer is None and not full:
                 self._timer = threading.Timer(_LINGER_S, self._send)
+                # Python waits for other threads when it ends.
                 self._timer.daemon = True
                 self._timer.start()
         # Outside the lock, which `_send` takes itself.
@@ -167,6 +168,7 @@ class Ahead:
             known = self._known[key] = Future()
             self._fresh.append(_Fresh(answer, key, known))
             while len(self._known) > _KEPT:
+                # Also one that is not judged yet: whoever waits for it holds its future.
                 self._known.popitem(last=False)
         else:
             self._known.move_to_end(key)

@@ -79,6 +79,7 @@ class Callers:
 
     def find(self, authorization: str, named: str, address: str) -> Caller | None:
         """Who sent these headers from this address; None when it has no right to ask."""
+        # As bytes: `compare_digest` raises for text beyond ASCII, and a header may have any.
         given = authorization.encode()
         for token, caller in self._known.items():
             # In constant time: how long `==` takes tells how much of a token is right.
@@ -124,4 +125,5 @@ class Admission:
         with self._lock:
             self._pending[caller.name] -= answers
             if not self._pending[caller.name]:
+                # Callers may name themselves, and entries of 0 would pile up.
                 del self._pending[caller.name]

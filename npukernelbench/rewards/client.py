@@ -135,6 +135,7 @@ class RemoteScorer:
                     assert outcome.answer is not None
                     return outcome.answer
                 error = _note(outcome.server, tries[outcome.server], outcome.error, self._pause_s)
+            # A busy server stays hopeful; only the caller's patience ends that.
             hopeful = [other for other in tries.values() if not other.hopeless]
             if not hopeful or min(other.rest_until for other in hopeful) > until:
                 raise error from None
@@ -146,10 +147,12 @@ class RemoteScorer:
             try:
                 start = time.monotonic()
                 rewards = _rewards(server, body, count)
+                # After an answer only: a refused connection is quick, and says nothing of how long judging takes.
                 self._hedge.note(count, time.monotonic() - start)
                 return rewards
             finally:
                 with self._lock:
+                    # In this thread: the loser of a race ends when nobody waits for it any longer.
                     server.load -= count
 
         def second() -> Server | None:

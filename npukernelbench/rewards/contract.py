@@ -48,6 +48,7 @@ def probe_for(scorer: Scorer, question: Question) -> Probe:
             field="--question",
             remedy="name another task, for instance Sqrt",
         )
+    # With a closing fence, or the parser would find no code to judge.
     return Probe(str(asked.question), right, right[: len(right) * 2 // 3] + "\n```\n")
 
 

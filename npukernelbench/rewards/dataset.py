@@ -92,6 +92,7 @@ def write_rows(path: Path, made: Iterable[Mapping[str, JSON]]) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".parquet":
             return _write_parquet(path, list(made))
+        # All rows first, so that one that cannot be made leaves no half of a file.
         lines = [dumps(row) + "\n" for row in made]
         path.write_text("".join(lines), encoding="utf-8")
         return len(lines)

@@ -28,6 +28,7 @@ class Drawing:
 
     def seed_for(self, answers: int, wanted: int | None = None) -> int:
         """The seed of a batch of so many answers; ``wanted`` is what its caller drew for all parts of it."""
+        # Before what the caller wishes: whoever runs the judge has decided.
         if self.fixed is not None:
             return self.fixed
         if wanted is not None:

@@ -66,6 +66,7 @@ class FairPool:
             self._turns += 1
             line.running, line.turn = line.running + 1, self._turns
         try:
+            # False where its caller gave up meanwhile, as a coroutine that was cancelled does.
             if promised.set_running_or_notify_cancel():
                 _keep(promised, call)
         finally:
@@ -80,4 +81,5 @@ def _keep(promised: Future[T], call: Callable[[], T]) -> None:
     try:
         promised.set_result(call())
     except BaseException as error:  # noqa: BLE001
+        # An interruption, too: nobody else would ever complete the future.
         promised.set_exception(error)

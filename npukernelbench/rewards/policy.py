@@ -62,6 +62,7 @@ class RewardPolicy:
     empty: float | None = None
     strategy: str = ""
     parser: str = ""
+    # Prose: other words do not make another policy.
     about: str = field(default="", compare=False)
 
     @property
@@ -77,6 +78,7 @@ def load_policy(which: str | RewardPolicy = DEFAULT_POLICY) -> RewardPolicy:
     """
     if isinstance(which, RewardPolicy):
         return which
+    # `FILE:NAME` only where something like `.yaml` stands in front of the colon: paths may hold colons, too.
     file, _, name = which.rpartition(":") if ".y" in which.rpartition(":")[0] else (which, "", "")
     if not file.endswith((".yaml", ".yml")):
         return _named(policies(), which, "the built-in policies")
@@ -91,6 +93,7 @@ def load_policy(which: str | RewardPolicy = DEFAULT_POLICY) -> RewardPolicy:
 def policies(file: Path = _OURS) -> Mapping[str, RewardPolicy]:
     """Every policy of a file, by name. ConfigError when it cannot be read or is wrong."""
     try:
+        # Part of the key below, so that a process that stays reads a file again when it was edited.
         changed = file.stat().st_mtime_ns
     except OSError as error:
         raise ConfigError(
@@ -122,6 +125,7 @@ def _policy(file: Path, name: str, value: object) -> RewardPolicy:
         first = error.errors()[0]
         place = ".".join((name, *(str(part) for part in first["loc"])))
         raise ConfigError(
+            # Pydantic's words before the message of a validator.
             first["msg"].removeprefix("Value error, "),
             location=SourceLocation(file),
             field=place,
@@ -182,6 +186,7 @@ class _Policy(BaseModel):
         foreign = sorted(outcome.value for outcome in self.outcomes.keys() - _MODEL_OWNED)
         if foreign:
             raise ValueError(f"{', '.join(foreign)} says nothing about the model and has no reward")
+        # A policy under which failing pays would train a model to fail.
         best = max(value for outcome, value in self.outcomes.items() if outcome is not Outcome.OK)
         if max(best + self.cases, self.empty or 0.0) > self.outcomes[Outcome.OK]:
             raise ValueError("a wrong answer can be worth more than a right one")

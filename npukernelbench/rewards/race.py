@@ -32,7 +32,9 @@ class Hedge:
     """When a request is a straggler, from what others of its size took. Safe for several threads."""
 
     def __init__(self) -> None:
+        # By powers of two: few requests have exactly the same size.
         self._took: defaultdict[int, deque[float]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
+        # So that the first straggler can be overtaken.
         self._saved = 1.0
         self._lock = threading.Lock()
 

@@ -31,6 +31,7 @@ class Count(NamedTuple):
         """``4``, or ``2-8`` for as many as what waits asks for. UsageError for anything else."""
         least, dash, most = text.partition("-")
         most = most if dash else least
+        # `isdigit` would let ² through, which `int` refuses.
         if not (least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
             raise UsageError(f"{text!r} is no number of replicas", field="--replicas", remedy="write 4, or 2-8")
         return cls(int(least), int(most))

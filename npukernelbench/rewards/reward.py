@@ -49,6 +49,7 @@ def reward_of(verdict: Verdict, policy: RewardPolicy, seed: int | None = None) -
         partly = 0.0 if right or verdict.outcome is Outcome.CHEAT else policy.cases * share
         value = policy.outcomes[verdict.outcome] + partly + speed.added
         if policy.empty is not None and wrote_nothing(verdict):
+            # Never more than its outcome is worth: some outcomes are worse than nothing written.
             value = min(value, policy.empty)
     metrics = {
         "format": float(judged and verdict.stage.order > Stage.EXTRACT.order),

@@ -123,6 +123,7 @@ class Scorer:
 
     def resolve(self, question: Question) -> Resolved:
         """The task and the cases behind a question."""
+        # Kept, since a task's hidden cases are made here.
         if question not in self._resolved:
             more: dict[str, tuple[Case, ...]] = {}
             if self._hidden is not None and question.task in self._tasks:
@@ -149,6 +150,7 @@ class Scorer:
         self._pool.shutdown()
         if self._on_close is not None:
             self._on_close()
+            # `close` may come twice, for instance from a `with` block and from `atexit`.
             self._on_close = None
 
     def __enter__(self) -> Scorer:
@@ -186,6 +188,7 @@ class Scorer:
             judged = self._answers.judge(
                 reading, completion, task=asked.task, cases=asked.cases, track=track, seed=seed
             )
+        # Anything else is a bug, which whoever waits for the future gets as it is.
         except NpukbError as error:
             note = Diagnostic(Severity.ERROR, "infra_error", str(error))
             judged = Judged(None, stopped(track, self._tier, Stage.GUARD, Outcome.INFRA_ERROR, (note,)))

@@ -67,6 +67,7 @@ class Server:
         self._told, self._told_until = 0, 0.0
         self._idle: list[HTTPConnection] = []
         self._owner = os.getpid()
+        # Of the list and not of the server, which would stay alive through it.
         self._finalizer = weakref.finalize(self, _close_all, self._idle)
         self._failed = False
         self._aside_until = 0.0
@@ -96,7 +97,9 @@ class Server:
         if self._failed:
             self._check()
         try:
+            # The one that was used last: a server closes those that are idle for longest.
             reply = self._post(self._idle.pop(), path, body)
+        # IndexError: none is kept. A request that arrived twice does no harm, as the server remembers verdicts.
         except (IndexError, ConnectionError, HTTPException):
             reply = self._post(self._open(_TRANSFER_S), path, body)
         self._failed, self._aside_until = False, 0.0
@@ -109,6 +112,7 @@ class Server:
 
     def _open(self, timeout_s: float) -> HTTPConnection:
         host, port = self._place
+        # This timeout is one of single reads and writes; `_await` waits longer, before the first read.
         made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=timeout_s)
         return made
 

@@ -126,6 +126,7 @@ class JudgeService:
         answers: Sequence[Answer] = ()
         scored: Sequence[Scored] | None = None
         try:
+            # Read in here, so that a wrong length is answered like any other mistake.
             answers, terms = read_request(_parsed(read()))
             scored = self.score(answers, terms, caller)
         except UsageError as error:
@@ -166,6 +167,7 @@ class JudgeService:
         return self._made(HTTPStatus.OK, text, "text/plain; version=0.0.4; charset=utf-8")
 
     def _made(self, status: HTTPStatus, data: bytes, kind: str) -> Reply:
+        # With every reply: callers of several servers ask the least busy one.
         headers = {PENDING_HEADER: str(self.pending)}
         if status is HTTPStatus.SERVICE_UNAVAILABLE:
             headers["Retry-After"] = str(_RETRY_AFTER_S)
@@ -187,6 +189,7 @@ class JudgeServer(JudgeService, ThreadingHTTPServer):
         who = callers or Callers(token)
         # Before the server's constructor, which listens at once.
         require_guard(who, host)
+        # Both by name: http.server's classes do not call `super().__init__()` for a mixin.
         ThreadingHTTPServer.__init__(self, (host, port), _Handler)
         JudgeService.__init__(self, scorer, who)
         self._host = host
@@ -219,6 +222,7 @@ def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
+        # Any other name may resolve to an address that others reach.
         return host == "localhost"
 
 
@@ -315,6 +319,7 @@ def read_request(message: Any) -> tuple[list[Answer], Terms]:
     if hints is not None and hints not in (hint.value for hint in Hints):
         raise UsageError("unknown hint level", field="hints", remedy=", ".join(hint.value for hint in Hints))
     seed = message.get("seed")
+    # To Python, True is an int.
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise UsageError("expected a whole number", field="seed", remedy="leave it out: the server draws one")
     answers = [_answer(index, answer) for index, answer in enumerate(message["answers"])]

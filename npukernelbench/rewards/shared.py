@@ -90,6 +90,7 @@ class SharedVerdicts:
         self._tried("kept", lambda: self._contents.put(name, plain))
 
     def _read(self, asked: Asked) -> Verdict | None:
+        # The name is made in here: facts may have to build something, and that may fail.
         content = self._tried("read", lambda: self._contents.get(self._name(asked)))
         return None if content is None else verdict_from_json(json.loads(content))
 
@@ -105,6 +106,7 @@ class SharedVerdicts:
             return None
 
     def _name(self, asked: Asked) -> str:
+        # Cases in full: an id does not say what a plugin's or a hidden case holds.
         question: dict[str, JSON] = {
             "reading": asked.reading,
             "task": [asked.task.name, asked.task.content_hash],
@@ -150,6 +152,7 @@ def _roots(registrations: Iterable[Registration]) -> Iterator[str]:
 
 
 def _folder(package: str) -> Path | None:
+    # Of a top-level name this imports nothing.
     spec = find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0]) if places else None

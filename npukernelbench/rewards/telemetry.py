@@ -138,6 +138,7 @@ def _made() -> tuple[Any, dict[str, Any]]:
         import prometheus_client
     except ImportError:
         return None, {}
+    # The library's own registry is one per process, and refuses the names of a second server.
     registry = prometheus_client.CollectorRegistry()
     made = {}
     for name, (kind, told, labels) in METRICS.items():

@@ -69,6 +69,7 @@ def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scori
     with _LOCK:
         if key not in _OPEN:
             scorer = open_scorer(policy=policy, judge=judge, **settings)
+            # Trainers do not know of a scorer, so they cannot close it.
             atexit.register(scorer.close)
             _OPEN[key] = scorer
         return _OPEN[key]
@@ -103,6 +104,7 @@ def _content(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
+        # The form of chat interfaces for messages of several kinds: `{"type": "text", "text": …}`.
         parts = (part.get("text", "") for part in content if isinstance(part, Mapping))
         return "".join(part for part in parts if isinstance(part, str))
     return ""

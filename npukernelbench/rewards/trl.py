@@ -48,11 +48,13 @@ class _Settings:
         if component and component not in METRIC_NAMES:
             raise UsageError(f"there is no component {component!r}", field="component", remedy=", ".join(METRIC_NAMES))
         self._policy, self._judge, self._component, self._settings = policy, judge, component, settings
+        # TRL names a reward function in its logs by `__name__`, which an instance does not have by itself.
         self.__name__ = self.__qualname__ = name
 
     def _values(self, rewards: Sequence[Reward], log_metric: LogMetric | None, log_extra: LogExtra | None) -> Values:
         if log_metric is not None:
             for name in METRIC_NAMES:
+                # `fmean` raises for an empty batch.
                 log_metric(f"npukb/{name}", fmean(reward.metrics[name] for reward in rewards) if rewards else 0.0)
         if log_extra is not None:
             log_extra("npukb_outcome", [reward.outcome.value for reward in rewards])

@@ -47,6 +47,7 @@ def compute_score(
     """
     del data_source, extra_info
     answer, known = _asked(solution_str, ground_truth, on_fault, settings)
+    # Once at least, whatever is asked: there is no reward otherwise.
     for _ in range(max(attempts, 1)):
         [reward] = rewards_for([answer], policy=policy, judge=judge, settings=known)
         if reward.value is not None:
@@ -76,6 +77,7 @@ async def compute_score_async(
     answer, known = _asked(solution_str, ground_truth, on_fault, settings)
     ahead, start = shared_ahead(policy, judge, known), time.monotonic()
     for _ in range(max(attempts, 1)):
+        # A fault is forgotten by the time that it is told, so that asking again judges again.
         [reward] = await ahead.rewards_async([answer])
         if reward.value is not None:
             break
@@ -93,6 +95,7 @@ def _asked(
         raise UsageError(
             f"the ground truth is {type(ground_truth).__name__}", field="ground_truth", remedy="write Sqrt/0"
         )
+    # A name that nobody knows would be refused as a setting of the configuration.
     known = {name: value for name, value in settings.items() if name not in _FOREIGN}
     return Answer(Question.parse(ground_truth), solution_str), known
 

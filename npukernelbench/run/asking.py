@@ -46,6 +46,7 @@ class Asker:
         on_end: Callable[[BaseException | None], None],
     ) -> None:
         self._backend, self._room = backend, room
+        # `append` and `popleft` of a deque are safe between threads, so that `ask` needs no lock.
         self._requests: deque[GenerationRequest] = deque(requests)
         self._complete = Event()
         self._post, self._on_answer, self._on_end = post, on_answer, on_end
@@ -73,10 +74,12 @@ class Asker:
         self._cancelled.set()
         with self._lock:
             if self._loop is not None and self._task is not None:
+                # A task may be cancelled in its own thread only.
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
     def join(self) -> None:
         """Wait for the end, for a while: a backend that does not react must not keep the run from ending."""
+        # A thread that was never started cannot be joined.
         if self._thread.ident is not None:
             self._thread.join(_STOP_TIMEOUT_S)
             if self._thread.is_alive():
@@ -87,6 +90,7 @@ class Asker:
         error: BaseException | None = None
         try:
             run_fast(self._converse())
+        # Only `cancel` does that, and it is no error.
         except asyncio.CancelledError:
             pass
         except BaseException as caught:  # noqa: BLE001
@@ -104,6 +108,7 @@ class Asker:
                 self._loop = None
 
     async def _ask(self) -> None:
+        # `cancel` may have come before there was a task to cancel.
         if self._cancelled.is_set():
             return
         async with aclosing(answers(self._backend, self._gathered(), self._more)) as stream:

@@ -94,6 +94,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
     longest = stated or ASSUMED_MAX_TOKENS
     characters = sum(len(message.content) for problem in samples.values() for message in problem.prompt.messages)
     first = ceil(characters / _CHARACTERS_PER_TOKEN)
+    # Further turns need a verdict on the one before.
     turns = 1 if plan.predict_only else plan.turns * taking_part.strategy.steps
     # Each prompt repeats the conversation: turn t holds the t - 1 answers before it and what was said of them.
     grown = len(samples) * (longest + _FEEDBACK_TOKENS) * (turns * (turns - 1) // 2)
@@ -113,6 +114,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
 
 def _limit_of(backend: Backend) -> int | None:
     """The longest answer that the backend's own arguments allow."""
+    # A plugin's backend may have no arguments, or none that are a model of pydantic.
     args = getattr(backend, "args", None)
     fields: Mapping[str, object] = args.model_dump() if args is not None and hasattr(args, "model_dump") else {}
     limit = fields.get("max_tokens")

@@ -71,6 +71,7 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     parts = _parts(directories)
     identity = parts[0].whole.identity
     args = identity.get("strategy_args", {})
+    # An identity leaves the strategy out where it is the usual one.
     strategy = load_strategy(
         plugins.strategies.find(str(identity.get("strategy", "direct"))), args if isinstance(args, Mapping) else {}
     )
@@ -129,6 +130,7 @@ def _parts(directories: Sequence[Path]) -> list[_Part]:
 
 def _part(directory: Path) -> _Part:
     run = read_run(directory)
+    # Without the shard the identity is that of the whole run, so that all shards agree in it.
     identity = dict(run.manifest.identity)
     text = identity.pop("shard", None)
     if not isinstance(text, str):
@@ -156,6 +158,7 @@ class _Check:
     def problems(self) -> list[str]:
         """What is wrong, in words."""
         run = self._part.run
+        # From the identity, not from what is there: only so a missing sample is seen.
         mine = [key for key in _expected(self._part.whole.identity) if self._part.shard.takes(key)]
         held = {key.conversation for key in (*run.samples, *run.completions)}
         foreign = sorted(held.difference(mine))
@@ -178,6 +181,7 @@ class _Check:
         while key in samples:
             sample = samples[key]
             if sample.verdict is not None and sample.verdict.owner is Owner.INFRA:
+                # A fault of the infrastructure ends a conversation here: a whole run counts such samples, too.
                 self.faults += 1
                 return True
             if self._strategy.following(sample, self._turns, self._hints) is None:
@@ -207,6 +211,7 @@ def _provenance(parts: Sequence[_Part]) -> dict[str, object]:
     for part in parts:
         seen: dict[str, object] = {}
         for session in part.run.provenance:
+            # A later session's value takes the place of an earlier one's.
             seen |= {name: value for name, value in session.items() if first.get(name) != value}
         shards.append({"shard": str(part.shard), "run_id": part.run.manifest.run_id, **seen})
     prices = [part.run.manifest.provenance.get("price") for part in parts]

@@ -37,6 +37,7 @@ def parties(plan: RunPlan, plugins: Plugins) -> Iterator[Parties]:
     executor = make_executor(plugins.executors.find(plan.executor), plan.executor_args)
     try:
         require_track(executor, plan.track)
+        # Not opened and not closed here: `generate.ask.answers` does both.
         backend = make_backend(plugins.backends.find(plan.model), plan.model_args)
         strategy = load_strategy(plugins.strategies.find(plan.strategy), plan.strategy_args)
         if isinstance(strategy, Calling) and not backend.capabilities.tools:

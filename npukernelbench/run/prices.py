@@ -49,6 +49,7 @@ def find_price(backend: str, model_args: Mapping[str, object], own: Path | None 
     name = str(model_args.get("model") or backend).casefold()
     tables = [read_prices(path) for path in (own, OURS) if path is not None]
     for table in tables:
+        # The whole name first: a table may have a price of each provider.
         for spelling in (name, name.rpartition("/")[2]):
             price = table.get(spelling) or _dated(table, spelling)
             if price is not None:
@@ -83,6 +84,7 @@ def read_prices(path: Path) -> dict[str, Price]:
 
 def _dated(table: Mapping[str, Price], name: str) -> Price | None:
     """The entry that ``name`` is a dated version of."""
+    # The longest first: a known name may itself end in a date.
     for known in sorted(table, key=len, reverse=True):
         rest = name.removeprefix(known)
         # Only digits that can be a date (0613, 240806, 20240806): another number names another model.

@@ -43,12 +43,14 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "track": plan.track.value,
         "tasks": {
             selected.task.name: _task(selected)
+            # Sorted, as it does not matter in which order tasks were selected.
             for selected in sorted(plan.tasks, key=lambda selected: selected.task.name)
         },
         "parser": _folded(plan.parser),
         "sampling": redact(to_json(plan.params)),
         "samples": plan.samples,
         "seed": plan.seed,
+        # A drawn secret differs from run to run: with it no run would be found again by its fingerprint.
         "inputs": "drawn" if plan.inputs is None else plan.inputs,
         "prompt": _asked_style(plan),
         "executor": {"name": _folded(plan.executor), "args": _executor_args(plan)},
@@ -56,6 +58,7 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
         **({"hidden": plan.hidden} if plan.hidden else {}),
+        # Left out where it is the usual one, so that runs from before there was a choice stay the same run.
         **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
         **({"strategy_args": redact(to_json(plan.strategy_args))} if plan.strategy_args else {}),
         **({"rules": _rules(plan.rules, plan)} if plan.rules else {}),
@@ -166,6 +169,7 @@ def _git_state() -> JSON:
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return None
+    # Without untracked files: results of runs often lie in the checkout.
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "dirty": bool(changes)}
 

@@ -40,6 +40,7 @@ def take_over(store: RunStore, samples: Mapping[SampleKey, Problem]) -> Iterator
     if store.completions() or store.samples():
         return
     wanted = dict(samples)
+    # Sorted, so that it does not depend on the file system whose answers are taken.
     for path in sorted(store.directory.parent.glob(f"*/{MANIFEST_NAME}")):
         if path.parent == store.directory or not wanted:
             continue
@@ -64,6 +65,7 @@ def _answers(
             problem = wanted.get(key)
             if problem is not None and key.task in same:
                 prompt, completion = run.completions[key]
+                # The key alone does not say it: another style or another level of knowledge asks otherwise.
                 if prompt == problem.prompt:
                     # Another run has paid for it: `Spending` counts what is cached as free.
                     yield key, (prompt, replace(completion, cached=True))

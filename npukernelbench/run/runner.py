@@ -99,6 +99,7 @@ def problems_of(plan: RunPlan, plugins: Plugins) -> tuple[Problem, ...]:
     from npukernelbench.tasks import load_registry
 
     config = plan.config
+    # Only styles and strategies that show other tasks need the registry, which takes time to read.
     tasks = cache(lambda: load_registry(plugins, config.include_path, cache_dir=config.cache_dir))
     reference = make_reference(plan.knowledge, plugins.executors, plan.executor)
     style = load_style(plugins.prompts.find(plan.prompt_style), tasks, reference, plan.checkout)

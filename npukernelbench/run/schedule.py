@@ -164,10 +164,12 @@ class Schedule:
         """Do what is posted until nothing is under way any more."""
         self._judges = judges
         self._asking = True
+        # Earlier sessions may have used up a limit: then nothing is asked.
         self._mind_limits()
         asker.start()
         while self._asking or self._judging or self._backlog:
             while self._backlog and self._room.acquire(blocking=False):
+                # Stored answers take room as well, since `_judged` gives room back for each sample.
                 key = self._backlog.popleft()
                 self._submit(key, *self._stored[key])
             # With one question each nothing can follow, so the backend need not be kept open for more.
@@ -226,6 +228,7 @@ class Schedule:
 
     def _rescue(self) -> None:
         """After an interruption: keep what is finished and only waits to be stored."""
+        # `_error` is set by now, so that none of these begins anything new.
         while (post := self._next_post()) is not None:
             if post.func == self._answered:
                 self._keep(post.args)
@@ -236,6 +239,7 @@ class Schedule:
 
     def _request(self, here: Position) -> GenerationRequest:
         key, problem = here.key, self._problems[here.key.conversation]
+        # The first turn's seed is that of runs without turns: their answers are the same ones.
         turn = ("turn", key.turn) if key.turn else ()
         seed = derive(self._plan.seed, "sample", key.task, key.case, key.track, key.index, *turn)
         return GenerationRequest(key, problem.task, problem.case, here.prompt, self._plan.params, seed)
@@ -272,6 +276,7 @@ class Schedule:
             return
         remedy = "run the same command again" if fault.retryable else ""
         note = Diagnostic(Severity.ERROR, "generation_fault", fault.message, remedy=remedy)
+        # SKIPPED leaves what the turns before have reached; INFRA_ERROR is asked again by the next session.
         outcome = Outcome.SKIPPED if key.turn and not fault.retryable else Outcome.INFRA_ERROR
         verdict = stopped(key.track, self._executor.tier, Stage.GENERATE, outcome, (note,))
         sample = Sample(key, prompt, None, None, verdict)

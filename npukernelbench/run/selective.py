@@ -34,6 +34,7 @@ def leave_out(
     left: dict[str, list[str]] = {}
     for selection in selected:
         reasons = (party.refuses(selection.task, track) for party in deciding)
+        # The first party that refuses gives the reason; others are not asked.
         reason = next((reason for reason in reasons if reason is not None), None)
         if reason is None:
             kept.append(selection)

@@ -65,6 +65,7 @@ def spoken_for(samples: Iterable[Sample]) -> dict[SampleKey, list[Sample]]:
 def settled(turns: Sequence[Sample]) -> Sample:
     """The turn that speaks for a conversation."""
     judged = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is not Outcome.SKIPPED]
+    # The template is all that a stored sample tells of its strategy.
     if judged and SEARCH in judged[0].prompt.template:
         return min(judged, key=_searched)
     right = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is Outcome.OK]

@@ -121,5 +121,6 @@ def _weights(clusters: int, draws: int) -> NDArray[Any]:
 
     # RandomState's stream is frozen by NumPy's compatibility policy, that of Generator is not.
     chosen = np.random.RandomState(_SEED).randint(0, clusters, size=(draws, clusters))
+    # A range of numbers for each resample, so that one `bincount` counts for all of them.
     rows = np.arange(draws)[:, None] * clusters + chosen
     return np.bincount(rows.ravel(), minlength=draws * clusters).reshape(draws, clusters).astype(np.float64)

@@ -95,6 +95,7 @@ def _counted(steps: Sequence[int]) -> float:
         flipped[step:] += chances[: chances.size - step] / 2
         flipped[: chances.size - step] += chances[step:] / 2
         chances = flipped
+    # At 0 both tails hold the middle, which would be counted twice.
     if not observed:
         return 1.0
     return min(1.0, float(chances[: reach - observed + 1].sum() + chances[reach + observed :].sum()))
@@ -103,6 +104,7 @@ def _counted(steps: Sequence[int]) -> float:
 def _drawn(differences: Sequence[float]) -> SignFlip:
     import numpy as np
 
+    # From `RandomState`: NumPy has frozen its stream, and not that of `Generator`.
     signs = np.random.RandomState(_SEED).randint(0, 2, size=(_DRAWS, len(differences))) * 2 - 1
     sums = np.abs(signs @ np.asarray(differences))
     # Sums that are equal but for rounding count as reached.

@@ -130,6 +130,7 @@ def scan(path: Path) -> Catalogue:
 def _parse(line: bytes) -> Mapping[str, JSON] | None:
     try:
         event = json.loads(line)
+    # Brackets nested deeply enough exhaust Python's JSON reader.
     except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None

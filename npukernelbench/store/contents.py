@@ -47,6 +47,7 @@ class _Folder:
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             if not os.access(self._root, os.R_OK | os.W_OK | os.X_OK):
+                # Said once at the start, not with every verdict.
                 raise PermissionError(0, "no permission to write")
         except OSError as error:
             raise self._broken(error) from error
@@ -73,6 +74,7 @@ class _Folder:
             raise self._broken(error) from error
 
     def _path(self, name: str) -> Path:
+        # In folders by their first digits: one folder of a million files is slow to work with.
         return self._root / name[:2] / name
 
     def _broken(self, error: OSError) -> StoreError:

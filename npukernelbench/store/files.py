@@ -48,6 +48,7 @@ def sync_folder(folder: Path) -> None:
 
 def replace_json(path: Path, content: Mapping[str, object]) -> None:
     """Write a JSON file, sorted and indented, in one step: a reader sees the old content or the new."""
+    # Before the file is touched: a value that cannot be encoded leaves it alone.
     encoded = json.dumps(to_json(content), indent=2, sort_keys=True, allow_nan=False) + "\n"
     temporary = path.with_name(path.name + ".new")
     with writing(path):
@@ -90,6 +91,7 @@ def read_object(path: Path) -> Mapping[str, JSON]:
 
 def check_schema(schema: object, location: SourceLocation) -> None:
     """StoreError unless ``schema`` is a version that this harness reads."""
+    # To Python, True is the integer 1.
     if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
         raise StoreError(
             f"has no schema version this harness knows: {schema!r}", location=location, remedy="restore the file"

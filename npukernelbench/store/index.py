@@ -97,9 +97,11 @@ def _fill(database: sqlite3.Connection, catalogue: Catalogue, state: os.stat_res
 
 def _load(database: sqlite3.Connection, state: os.stat_result) -> Catalogue | None:
     version = database.execute("pragma user_version").fetchone()
+    # Asked first: the tables of another version may have other columns.
     if version != (SCHEMA,):
         return None
     run_id, size, mtime_ns, lines = database.execute("select * from log").fetchone()
+    # The time as well: an edit by hand may leave the size.
     if (size, mtime_ns) != (state.st_size, state.st_mtime_ns):
         return None
     catalogue = Catalogue(run_id=run_id, end=size, lines=lines)

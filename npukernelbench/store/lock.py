@@ -18,6 +18,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         path = folder / ".lock"
         with writing(path):
+            # O_CLOEXEC: a program that inherits the descriptor holds the lock as well, and may outlive this process.
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             with writing(path):

@@ -40,6 +40,7 @@ class LogWriter:
         self._path = path
         self._catalogue = catalogue
         with writing(path):
+            # O_APPEND puts each write at the end of the file, also after it was cut.
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
                 self._trim()
@@ -49,6 +50,7 @@ class LogWriter:
 
     def append(self, events: Sequence[Mapping[str, object]]) -> None:
         """Write events as one block and wait until it is on the disk. StoreError leaves the log as it was."""
+        # Encoded before anything is written: an event that JSON cannot hold leaves the log alone.
         lines = [(dumps(event) + "\n").encode("ascii") for event in events]
         with writing(self._path):
             # An append that failed has left bytes if cutting them off failed as well.
@@ -128,6 +130,7 @@ class LogReader:
         verdict = event.get("verdict")
         if not isinstance(verdict, Mapping):
             raise self._error(place, "verdict: missing")
+        # The log has timings beside the verdict, so that what differs between equal runs stands under one key.
         whole = {**event, "prompt": to_json(prompt), "verdict": {**verdict, "timings": event.get("timings", {})}}
         return self._decoded(place, lambda: sample_from_json(whole))
 

@@ -29,6 +29,7 @@ class Manifest:
     provenance: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # As it is read back from the file: tuples and enums would compare as different.
         object.__setattr__(self, "identity", to_json(self.identity))
         object.__setattr__(self, "provenance", to_json(self.provenance))
 
@@ -59,6 +60,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not isinstance(identity, Mapping) or not isinstance(provenance, Mapping):
         raise StoreError("lacks identity or provenance", location=SourceLocation(path), remedy="restore the file")
     manifest = Manifest(identity, provenance)
+    # An identity that was edited would claim samples that another run made.
     if content.get("run_id") != manifest.run_id:
         raise StoreError(
             f"run_id {content.get('run_id')!r} does not belong to the identity, which hashes to {manifest.run_id!r}",

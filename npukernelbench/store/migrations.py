@@ -37,6 +37,7 @@ def _with_turns(content: Mapping[str, JSON]) -> Mapping[str, JSON]:
     samples = content.get("samples")
     if not isinstance(samples, list):
         return content
+    # What the row has itself goes before what is filled in.
     rows = [{"turn": 0, "turns": 1, **row} if isinstance(row, Mapping) else row for row in samples]
     return {**content, "samples": rows}
 

@@ -70,6 +70,7 @@ def push(directory: Path, url: str) -> Moved:
         events = (directory / LOG_NAME).read_bytes()
         events = events[: events.rfind(b"\n") + 1]  # a line that is being written is left for the next time
         there = _segments(files, root, url)
+        # The whole log is compared: a run that went on elsewhere has other bytes at the same places.
         for segment in there:
             part = events[segment.first : segment.first + segment.length]
             if len(part) < segment.length or _digest(part) != segment.digest:
@@ -96,6 +97,7 @@ def pull(url: str, directory: Path) -> Moved:
     """
     if directory.exists():
         raise UsageError("the folder is there already", location=SourceLocation(directory), remedy="name a new one")
+    # Beside its goal, as a rename does not cross file systems.
     making = directory.with_name(f".{directory.name}.part")
     try:
         with reaching(url) as (files, root):
@@ -130,6 +132,7 @@ def _send_manifest(files: Any, root: str, content: bytes, url: str) -> None:
     try:
         files.pipe_file(path, content, mode="create")
     except FileExistsError:
+        # The same run may be pushed again; the bytes say so, since a manifest is written once.
         if files.cat_file(path) != content:
             raise _another(url, "another run") from None
 

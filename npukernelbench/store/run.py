@@ -92,6 +92,7 @@ class RunStore:
             events: dict[object, Mapping[str, object]] = {}
             for key, prompt, completion in answers:
                 if key in self._catalogue.completions:
+                    # Read from the disk, which is slow, but only an answer that comes again pays for it.
                     if self.completions()[key] != (prompt, completion):
                         raise self._refused(f"{key} has another completion already")
                     continue
@@ -167,6 +168,7 @@ class RunStore:
             self._append({"type": "header", "schema": SCHEMA, "run_id": self.manifest.run_id})
             with writing(self.directory):
                 sync_folder(self.directory)
+        # Only what is new: a run that is resumed a hundred times has no hundred equal lines.
         if provenance != _last_provenance(self.manifest, self._catalogue, self._reader()):
             self._append({"type": "opened", "provenance": provenance})
 
@@ -183,6 +185,7 @@ class RunStore:
 
     def _prompt_events(self, prompt: Prompt) -> tuple[list[Mapping[str, object]], Mapping[str, JSON]]:
         """The event that a prompt needs when it is new, and the reference to it; every prompt is stored once."""
+        # Of the whole prompt: the hash inside is its maker's, and two prompts may have the same.
         identifier = hashlib.sha256(dumps(prompt).encode()).hexdigest()[:16]
         reference = {"id": identifier, "hash": prompt.hash, "template": prompt.template}
         if identifier in self._catalogue.prompts:
@@ -261,6 +264,7 @@ def _stored_manifest(directory: Path, wanted: Manifest) -> Manifest:
             ) from None
         write_manifest(directory, wanted)
         return wanted
+    # The stored one stays: its provenance is that of the first session.
     check_same_run(directory, here, wanted)
     return here
 
@@ -276,6 +280,7 @@ def _catalogue(directory: Path) -> _Found:
         indexed = load_index(directory / INDEX_NAME, log)
         return _Found(indexed, True) if indexed else _Found(scan(log), False)
     except FileNotFoundError:
+        # No log yet: the folder was only begun.
         return _Found(Catalogue(), False)
     except OSError as error:
         raise StoreError(f"cannot be read: {error.strerror or error}", location=SourceLocation(log)) from error

@@ -37,6 +37,7 @@ def _group_ends(rng: np.random.Generator, args: _Args, shape: _Shape) -> NDArray
     size, total = math.prod(shape), _integer(args, "total")
     if size == 0:
         raise ValueError("group_ends: there is no group")
+    # Cuts are below `total`, so that the last group has at least one item.
     ends = np.append(np.sort(rng.integers(0, total, size=size - 1)), total)
     return ends.astype(np.int64).reshape(shape)
 
@@ -80,6 +81,7 @@ def _repeated_rows(rng: np.random.Generator, args: _Args, shape: _Shape) -> NDAr
     rows, width = shape
     codes = _different_codes(rng, base**width, count)
     repeats = rng.integers(0, count, size=rows - count) if rows > count else np.empty(0, np.int64)
+    # Every code occurs once, and the rest of the rows repeat codes: `count` different rows, neither more nor fewer.
     places = rng.permutation(np.concatenate([np.arange(count), repeats]))
     digits = codes[places][:, np.newaxis] // base ** np.arange(width - 1, -1, -1, dtype=np.int64) % base
     return np.asarray(digits, dtype=np.int64).reshape(shape)

@@ -60,6 +60,7 @@ class TaskCache:
 
     def put(self, path: Path, task: nouns.Task, files: Iterable[Path]) -> None:
         """Remember a task just parsed."""
+        # Absent files count, too: their state is None, and one that appears makes the entry stale.
         states = {str(item): _state(item) for item in files}
         newest = max((state[1] for state in states.values() if state), default=0)
         if self._file is not None and time.time_ns() - newest > _SETTLED_NS:
@@ -99,6 +100,7 @@ class TaskCache:
             return {}
         try:
             loader, entries = _entries(self._file.read_bytes())
+        # Whatever else is in the file: another program's JSON, or a form that an older version wrote.
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
         return entries if loader == self._loader else {}
@@ -192,6 +194,7 @@ def _state(path: Path | str) -> _State:
 def _loader_state() -> list[_State]:
     """The state of the code that turns files into tasks."""
     folder = Path(__file__).parent
+    # Modules that only use tasks are left out: a change there would make the cache stale for nothing.
     modules = [
         folder / f"{name}.py"
         for name in ("cache", "extent", "goldens", "hidden_schema", "load", "making", "schema", "values", "yaml")
@@ -242,6 +245,7 @@ def task_to_json(task: nouns.Task) -> _Json:
         "reference": task.reference,
         "policy": task.tolerance.policy,
         "limits": {dtype.value: [item.atol, item.rtol] for dtype, item in task.tolerance.limits.items()},
+        # Sorted, since sets have no order: the content hash of a task is taken of this text.
         "tags": sorted(task.tags),
         "goldens": {g.track.value: [g.maker, g.sha256, str(g.path), *map(str, g.shared)] for g in task.goldens},
         "path": str(task.path),

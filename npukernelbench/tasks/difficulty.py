@@ -50,6 +50,7 @@ class Difficulty:
 def difficulty_of(task: Task) -> Difficulty:
     """The facts of one task."""
     dtypes = {dtype for item in task.inputs for dtype in item.dtypes}
+    # Smoke cases are ragged by design, and would make every task look so.
     cases = [case for case in task.cases if "smoke" not in case.profiles] or list(task.cases)
     return Difficulty(
         operations=len(_OPERATION.findall(task.formula)),
@@ -102,6 +103,7 @@ def _is_ragged(case: Case) -> bool:
     for value in (*case.inputs.values(), *case.outputs.values()):
         members = value if isinstance(value, tuple) else () if value is None else (value,)
         shapes += [member.tensor if isinstance(member, TensorCase) else member for member in members]
+    # A scalar has no last axis, and a tensor of one element no row that could be ragged.
     return any(shape.size > 1 and shape.shape[-1] * shape.dtype.itemsize % _BLOCK_BYTES for shape in shapes)
 
 

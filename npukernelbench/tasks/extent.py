@@ -55,6 +55,7 @@ def _parse(text: str) -> ast.expr:
     """The text as a tree of nothing but what ``_value`` knows. Few texts are evaluated over and over."""
     try:
         if len(text) > _LONGEST:
+            # A string of this kind is refused like any other that Python cannot parse, with the message below.
             raise SyntaxError
         body = ast.parse(text.strip(), mode="eval").body
         if all(_is_known(node) for node in ast.walk(body)):
@@ -85,6 +86,7 @@ def _value(node: ast.expr, axes: Mapping[str, int]) -> int:
 
 
 def _divide(left: int, right: int) -> int:
+    # By `_floor`, which refuses a division by 0.
     if _floor(left, right) * right != left:
         raise ValueError(f"{left} / {right} leaves a remainder; state multiple_of for the axis, or use //")
     return left // right

@@ -72,6 +72,7 @@ class HiddenCases:
 
 def _forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     """The task's forms, those without shapes completed by the default rule."""
+    # The rule looks at every public case, and is asked only where a form needs it.
     ruled = default_forms(task) if not all(form.shapes for form in task.hidden) or not task.hidden else ()
     if not task.hidden:
         return ruled
@@ -131,6 +132,7 @@ class _Drawing:
         earlier = sum(self._turn("form", self._forms, number) is form for number in before)
         dtypes = self._turn("dtypes", combinations(task, form.dtypes), earlier if form.dtypes else None)
         recipe = self._turn("recipe", tuple(Recipe))
+        # The draws below share one generator: in another order the same secret would give other cases.
         present = self._present()
         lists = {spec.name for spec in task.inputs if spec.presence is nouns.Presence.DYNAMIC}
         lists |= {spec.name for spec in task.outputs if spec.presence is nouns.Presence.DYNAMIC}
@@ -138,6 +140,7 @@ class _Drawing:
         shapes = {**{name: form.shapes[name] for name in present}, **self._outputs()}
         # Half of the elements are left for the tensors of lists.
         single = self._bind({*shapes} - lists, recipe, MAX_ELEMENTS // (2 if lists else 1), count)
+        # The first tensor of a list follows the case's recipe, the others any.
         kinds = [recipe, *(pick(self._rng, tuple(Recipe)) for _ in range(count - 1))][:count]
         members = [self._bind({*shapes} & lists, kind, MAX_ELEMENTS // (2 * count), count) for kind in kinds]
         attributes = {spec.name: self._attribute(spec, single) for spec in task.attributes}
@@ -194,6 +197,7 @@ class _Drawing:
 
     def _bind(self, names: set[str], recipe: Recipe, budget: int, count: int) -> Binding:
         known = {**self._form.shapes, **self._outputs()}
+        # In the interface's order: that of a set of names differs from process to process.
         order = (*(spec.name for spec in self._task.inputs), *(spec.name for spec in self._task.outputs))
         # The chief shape first: the longest, and inputs before outputs.
         shapes = sorted((known[name] for name in order if name in names), key=len, reverse=True)

@@ -41,6 +41,7 @@ def default_forms(task: nouns.Task) -> tuple[nouns.HiddenForm, ...]:
     typed = bool(task.attributes) and any(_overrides_types(task, case) for case in task.cases)
     forms: dict[object, nouns.HiddenForm] = {}
     for case in task.cases:
+        # A whole number that decides an output's type, as the target of a cast does, is no axis: any rank will do.
         ranks = [len(shape) for shape in _shapes(case.inputs[roles.chief])] if bound and not typed else _RANKS
         dtypes = (_dtypes(case),) if typed else ()
         for rank in ranks:
@@ -115,6 +116,7 @@ class _Habits:
 
     def _usual(self, name: str, allowed: tuple[nouns.DType, ...], leader: nouns.DType) -> nouns.DType:
         beside = [combination for combination in self._seen if name in combination and self._leader in combination]
+        # `all` holds where there is no example, too: such an input follows the first one if it may.
         if all(combination[name] is combination[self._leader] for combination in beside) and (
             leader in allowed or not beside
         ):

@@ -63,6 +63,7 @@ class Binding(NamedTuple):
                 extents.append(1 if rng is not None and rng.random() < 0.5 else full)
             else:
                 extents.append(evaluate(extent, self.axes))
+        # Arithmetic on axes, such as h - k, may fall below 0.
         if any(extent < 0 for extent in extents):
             raise ValueError(f"the shape {list(shape)} becomes {extents}")
         return tuple(extents)
@@ -75,6 +76,7 @@ def axes_of(shape: Iterable[Extent]) -> tuple[str, ...]:
         if extent == REST:
             mentioned[REST] = None
         else:
+            # Sorted, since a set's order differs from process to process, and axes are drawn in this one.
             mentioned.update(
                 dict.fromkeys(sorted(names(extent.removesuffix(OR_ONE) if isinstance(extent, str) else extent)))
             )
@@ -146,6 +148,7 @@ class _Drawing:
 
     def _range(self, name: str) -> tuple[int, int]:
         axis = self._axes[name]
+        # The low end is rounded up, as it need not be a multiple itself.
         return -(-axis.low // axis.multiple_of), axis.high // axis.multiple_of
 
     def _factor(self, name: str, rng: Random) -> int:

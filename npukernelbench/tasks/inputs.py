@@ -268,6 +268,7 @@ def _interrupted(
     """Normal values, ``count`` of which, anywhere, give way to ``values`` in turn."""
     drawn = np.array(_normal(rng, args, shape, dtype))
     places = rng.permutation(drawn.size)[: int(_number(args, "count"))]
+    # The function `np.resize` repeats values until the size is reached; the method would append zeros.
     drawn.reshape(-1)[places] = np.resize(np.array(values), places.size)
     return drawn
 
@@ -339,6 +340,7 @@ _GENERATORS: dict[str, _Generator] = {
     "with_nans": _with_nans,
     "log_softmax": _log_softmax,
     "partition": _partition,
+    # This one and the next are no kinds in `values`: task files cannot ask for them.
     "special": _special,
     PATCHWORK: _patchwork,
 }
@@ -361,6 +363,7 @@ def _edges(dtype: DType) -> Array:
     _require_real(dtype)
     import ml_dtypes
 
+    # NumPy's own `finfo` refuses bfloat16.
     limits: Any = ml_dtypes.finfo
     info = limits(dtype.numpy())
     return np.array([0.0, -0.0, info.smallest_subnormal, -info.smallest_subnormal, info.max, info.min], dtype.numpy())

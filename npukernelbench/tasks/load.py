@@ -131,6 +131,7 @@ class _Loader:
 
     def _outputs(self, inputs: tuple[nouns.InputSpec, ...]) -> tuple[nouns.OutputSpec, ...]:
         names = {item.name for item in inputs}
+        # Inputs and outputs are parameters of one kernel function.
         seen = set(names) | RESERVED
         specs = []
         for position, item in enumerate(self._model.interface.outputs):

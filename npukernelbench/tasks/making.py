@@ -125,6 +125,7 @@ def sources_digest(*folders: Path) -> str:
     return digest.hexdigest()
 
 
+# Loading plugins looks through the metadata of every installed package.
 @cache
 def _installed() -> Registry:
     from npukernelbench.plugins import Plugins

@@ -38,6 +38,7 @@ CODES = (
 )
 
 #: Significand bits of the arithmetic that must not pass for an output type's own.
+# Those of the next smaller type: 24, 11 and 8 are what float32, float16 and bfloat16 have.
 _FEWER_BITS = {DType.FLOAT64: 24, DType.FLOAT32: 11, DType.FLOAT16: 8, DType.BFLOAT16: 5}
 #: Outputs smaller than this may be right in a smaller type by luck.
 _ENOUGH = 16
@@ -115,6 +116,7 @@ def _without_work(output: Output, right: Array, inputs: Mapping[str, Argument]) 
     axis = next((axis for axis, extent in enumerate(shape) if extent > 1), None)
     if axis is not None:
         short = right.copy()
+        # `moveaxis` gives a view, so that `short` itself changes.
         np.moveaxis(short, axis, 0)[-1] = 0
         yield Mutant("tail_dropped", "a last row of zeros", short)
     # Of quantised outputs only: expected values of others are whole already.
@@ -156,6 +158,7 @@ def _relative_tolerance(task: Task, dtype: DType) -> float:
     if task.tolerance.policy == "ulp":
         return max(limits.rtol, 0.5) * step
     if task.tolerance.policy == "cann":
+        # The policy lets single errors reach ten times its threshold.
         return form.threshold * 10.0
     return max(limits.rtol, step / 2)
 
@@ -165,6 +168,7 @@ def _different(value: Any, dtype: DType) -> Any:
     if dtype is DType.BOOL:
         return not value
     if dtype.is_exact:
+        # Towards zero: one more than the largest number would wrap around.
         return int(value) - 1 if int(value) > 0 else int(value) + 1
     if not np.isfinite(value):
         return 0.0

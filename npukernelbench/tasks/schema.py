@@ -154,6 +154,7 @@ def _kind(value: object) -> str:
     return "list" if isinstance(value, list) else "absent" if value is None else "tensor"
 
 
+# With tags a mistake is reported for the form that was meant; else pydantic lists it for every member of the union.
 _CaseInput = Annotated[
     Annotated[TensorModel, Tag("tensor")] | Annotated[list[TensorModel], Tag("list")] | Annotated[None, Tag("absent")],
     Discriminator(_kind),

@@ -55,6 +55,7 @@ def _magnitudes(
     """Non-negative values of the class, in double precision and representable in ``dtype`` up to rounding."""
     import ml_dtypes
 
+    # NumPy's own `finfo` refuses bfloat16.
     finfo: Any = ml_dtypes.finfo
     info = finfo(dtype.numpy())
     normal, largest = float(info.smallest_normal), float(info.max)

@@ -79,6 +79,7 @@ def optimisation(task: Task) -> Task:
     )
 
 
+# A selection asks for the start of every task, and all tasks of a suite have one table.
 @lru_cache(maxsize=8)
 def _table(file: Path) -> dict[str, dict[str, Any]]:
     try:

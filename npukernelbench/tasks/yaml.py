@@ -26,6 +26,8 @@ Keys: TypeAlias = tuple[str | int, ...]
 # The parser of libyaml is far faster; PyYAML has it where it was built with that library.
 _Base: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
+# Integers before floats: the pattern of floats fits whole numbers, too, and the first one that fits decides.
+# Last come the characters that such a scalar may begin with; PyYAML looks patterns up by the first character.
 _SCALARS = (
     ("null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     ("bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
@@ -202,6 +204,7 @@ class _Reader:
                 # In YAML 1.2 010 is ten; `int` with base 0 refuses it.
                 return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
             case "float":
+                # Python's `float` knows both without YAML's dot.
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
             case tag:
                 raise TaskError(f"tags such as {tag} are not allowed", location=self._place(node))

@@ -77,6 +77,7 @@ class FakeBackend:
     def _text(self, request: GenerationRequest) -> str:
         key = request.key
         values = {"task": key.task, "case": key.case, "index": str(key.index)}
+        # Not `str.format`: answers are C++, and full of braces.
         return re.sub(r"\{(task|case|index)\}", lambda match: values[match.group(1)], self.args.text)
 
     def _wrap(self, text: str) -> Completion | GenerationFault:

@@ -111,6 +111,7 @@ class FakeExecutor:
         self.closed = True
 
     def _note(self, line: str) -> None:
+        # The judge may call from several threads.
         with self._lock:
             self.calls.append(line)
             if self.args.log is not None:
@@ -148,6 +149,7 @@ def _reference(request: RunRequest) -> Outputs:
 
     def rounded(value: Array, spec: TensorShape) -> NDArray[Any]:
         with np.errstate(all="ignore"):
+            # `astype` cuts fractions off, and references compute whole numbers in floating point.
             nearest = np.rint(value) if spec.dtype.is_exact and np.asarray(value).dtype.kind == "f" else value
             return np.asarray(nearest).astype(spec.dtype.numpy()).reshape(spec.shape)
 
@@ -180,6 +182,7 @@ def _wrong(word: str, right: Array, request: RunRequest, name: str) -> NDArray[A
     from npukernelbench.judge.poison import poison
 
     flat: NDArray[Any] = right.reshape(-1).copy()
+    # Outputs are filled with this before a run: an element that is not written still holds it.
     untouched: NDArray[Any] = poison(flat.nbytes, request.seed, name).view(flat.dtype)
     share = max(1, flat.size // _BLOCKS)
     if word == "zeros":

@@ -34,6 +34,7 @@ class FakePlugin:
     @hookimpl
     def register_backends(self, register: Register) -> None:
         """The backend ``fake``."""
+        # A lambda, since a test may set `backend` after this.
         register("fake", _Maker(FakeBackendArgs, lambda args: self.backend(args)))
 
     @hookimpl
@@ -83,6 +84,7 @@ def make_plan(directory: Path, **changes: Any) -> RunPlan:
         "run_timeout_s": 60.0,
         "predict_only": False,
         "directory": directory,
+        # The plan is the same, whatever a developer's environment says.
         "config": resolve(environ={}, options={}),
     }
     return RunPlan(**(values | changes))

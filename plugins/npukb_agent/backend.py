@@ -71,6 +71,7 @@ class AgentBackend:
         self.args = args
         self._ending = Event()
         self._bench: Callable[[GenerationRequest], Bench] | None = None
+        # No event loop runs here yet: since Python 3.10 it is bound to the loop that first waits.
         self._working = asyncio.Semaphore(args.agents)
         self._preset = self.preset()
 
@@ -107,6 +108,7 @@ class AgentBackend:
                 yield await done
         finally:
             for task in waiting:
+                # Their threads go on: agents at work are ended by `close`.
                 task.cancel()
 
     async def _one(self, request: GenerationRequest) -> GenerationResult:

@@ -48,6 +48,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class _Door(ThreadingHTTPServer):
+    # Closing the server would otherwise wait for every connection that an agent left open.
     daemon_threads = True
 
     def __init__(self, door: socket.socket, handler: type[Handler]) -> None:

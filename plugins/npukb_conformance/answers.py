@@ -21,6 +21,7 @@ from npukernelbench.nouns import Case, Message, Prompt, Task, Track
 
 __all__ = ["CheckoutStyle", "tagged_block"]
 
+# Not greedy: the first closing tag ends it, as in the suite.
 _TAGGED = re.compile(r"<kernel_impl>(.*?)</kernel_impl>", re.DOTALL)
 _FENCED = re.compile(r"```cpp\s*(.*?)\s*```", re.DOTALL)
 

@@ -33,6 +33,7 @@ class _Fit(NamedTuple):
             return replace(tensor, shape=tuple(evaluate(extent, axes) for extent in self.shapes[name]))
 
         def drawn(name: str, _: DType, values: ValueSpec) -> ValueSpec:
+            # A generator whose numbers follow from an axis has to follow it when that is cut.
             return self.generator(name, axes) or values if values == self.generator(name, self.axes) else values
 
         return with_values(with_tensors(case, change), drawn)
@@ -72,6 +73,7 @@ def _cut(fit: _Fit, case: Case, axis: str, limit: int) -> Case | None:
         return fit.at(case, {**fit.axes, axis: count * unit})
 
     low, high = 0, fit.axes[axis] // unit
+    # By halves: the number of elements grows with the extent, but not always in proportion.
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if elements(at(middle)) <= limit else (low, middle)
@@ -86,6 +88,7 @@ def _fits(task: Task, case: Case) -> Iterator[_Fit]:
         return
     for form in task.hidden:
         shapes = {**form.shapes, **form.outputs}
+        # A form leaves out the shapes of outputs that are those of an input.
         shapes |= {output.name: shapes[output.shape_like] for output in task.outputs if output.shape_like in shapes}
         axes = _axes(shapes, tensors) if tensors.keys() <= shapes.keys() else None
         if axes is not None:
@@ -109,6 +112,7 @@ def _axes(shapes: Mapping[str, tuple[Extent, ...]], tensors: Mapping[str, Tensor
         axes.update(
             (extent, number)
             for extent, number in zip(shapes[name], tensor.shape, strict=True)
+            # First the plain names; expressions of them are checked afterwards.
             if isinstance(extent, str) and extent.isidentifier() and extent not in axes
         )
     try:

@@ -89,6 +89,7 @@ class Checkout:
         for side in _SIDES:
             for path in sorted((folder / side).rglob("*")):
                 if path.is_file() and path.suffix in (*_SOURCES, *_HEADERS) and not _is_interface(path):
+                    # Without a list in the build every source counts: `built` is empty then.
                     if side == "op_host" and path.suffix in _SOURCES and built and path.name not in built:
                         continue
                     files[path.relative_to(folder).as_posix()] = _read(path)
@@ -105,11 +106,13 @@ class Checkout:
             for included in _INCLUDE.findall(text):
                 beside = PurePosixPath(name).parent / included
                 target = f"{side}/{included}"
+                # A path that climbs out could reach any file of the machine; what is there already needs no copy.
                 if ".." in PurePosixPath(included).parts or {str(beside), target} & (files.keys() | headers.keys()):
                     continue
                 header = next((p for root in SHARED_INCLUDES if (p := self.root / root / included).is_file()), None)
                 if header is not None:
                     headers[target] = _read(header)
+                    # Shared headers include each other.
                     waiting.append((target, headers[target]))
         return headers
 
@@ -122,6 +125,7 @@ def is_damaged(candidate: Candidate) -> bool:
 def _operators(root: Path) -> Iterator[Operator]:
     for level in sorted((root / "tasks").glob("level[0-9]*")):
         for folder in sorted(level.glob("*/*")):
+            # Other folders of a category hold no operator.
             if any((folder / variant.value).is_dir() for variant in Variant):
                 yield Operator(folder.name, int(level.name.removeprefix("level")), folder.parent.name, folder)
 
@@ -140,6 +144,7 @@ def _built(folder: Path) -> frozenset[str]:
             continue
         for name in names.split():
             listed.update(stand_in if PurePosixPath(name).stem == "custom_op" else {PurePosixPath(name).name})
+    # Names with variables of CMake, and sources elsewhere, are not here.
     return frozenset(listed & here)
 
 

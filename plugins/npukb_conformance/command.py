@@ -81,6 +81,7 @@ def command(
 
     judged_only = options.pop("compile_only"), options.pop("markdown"), options.pop("suite_rules")
     asked = _Asked(path, operators or (_SUITE,), cases, Variant(variant), *judged_only)
+    # Kernels of a checkout come with their host side, which only this track runs.
     session = open_session({**options, "track": "dynamic"})
     # Before anything is judged: a requirement that cannot be read is told now.
     requirements = [Requirement.parse(text) for text in fail_under]

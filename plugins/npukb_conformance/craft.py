@@ -45,6 +45,7 @@ class CraftRules:
             return _DRAWN if values.kind in _PLAIN and not dtype.is_exact else values
 
         cases = tuple(with_values(case, drawn) for case in task.cases if case.profiles & _PROFILES)
+        # Limits of 1e-4 say nothing about integers: theirs stay.
         exact = {dtype: limit for dtype, limit in task.tolerance.limits.items() if dtype.is_exact}
         limits = {dtype: _LIMIT for dtype in DType if not dtype.is_exact}
         # Part of the task's identity: results under other limits or values must not be taken for these.

@@ -123,9 +123,11 @@ def as_launched(case: Case, rule: Rule) -> Case:
             outputs[name] = TensorShape(declared.shape, DType.COMPLEX64)
     for name, source in rule.room.items():
         declared, like = outputs[name], case.inputs[source.removesuffix(_WITHOUT_LAST)]
+        # Only where our task leaves it empty: otherwise the task's own shape holds.
         if isinstance(declared, TensorShape) and declared.size == 0 and isinstance(like, TensorCase):
             shape = like.tensor.shape[:-1] if source.endswith(_WITHOUT_LAST) else like.tensor.shape
             outputs[name] = TensorShape(shape, declared.dtype)
+    # The same object where nothing changes: callers compare by identity.
     return replace(case, outputs=outputs) if outputs != case.outputs else case
 
 
@@ -137,6 +139,7 @@ def as_judged(task: Task, case: Case, rule: Rule) -> Scaled:
     if rule.whole:
         return whole(case)
     scaled = scale(case, along=rule.along)
+    # Cutting every large tensor alike may have broken what belongs together, such as the factors of a product.
     if scaled.is_smaller and has_form(task, case) and not has_form(task, scaled.case):
         return scale_axis(task, case, MOST_ELEMENTS) or scaled
     return scaled

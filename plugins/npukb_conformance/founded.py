@@ -53,6 +53,7 @@ class CheckoutRules:
             return None
         texts = OperatorTexts(operator.folder, self._settings)
         cases = tuple(self._case(task, texts, row) for row in texts.rows)
+        # The task's own limits are the tightest of its cases, for whoever asks for them without a case.
         limits = {dtype: min((case.limits[dtype] for case in cases), key=lambda limit: limit.rtol) for dtype in _FLOATS}
         exact = {dtype: limit for dtype, limit in task.tolerance.limits.items() if dtype.is_exact}
         # Part of the task's identity: results under other texts must not be taken for these.
@@ -72,10 +73,12 @@ class CheckoutRules:
         limits = texts.limits(row)
         given = matched(case, texts.given(row))
         for name, item in given.items():
+            # Sizes and not shapes: an input may be matched by its name although its shape differs.
             if [prod(tensor.shape or ()) for tensor in item.tensors] != [
                 prod(shape) for shape in _shapes(case.inputs[name])
             ]:
                 raise _strange(texts, row, f"{name} has another size than in case {case.id} of task {task.name}")
+        # First as we state it, then as the generators draw where that can be told.
         stated = self._stated.drawn(task, case)
         return replace(_drawn(stated, given), limits=dict.fromkeys(_FLOATS, limits))
 
@@ -107,6 +110,7 @@ def matched(case: Case, given: list[Given]) -> dict[str, Given]:
         if value is not None and (item := named.get(fold(name))) is not None:
             by_input[name] = item
             left.remove(item)
+    # By shape only what has no name in common: several inputs may have one shape.
     for name, value in case.inputs.items():
         if value is not None and name not in by_input:
             same = [item for item in left if tuple(tensor.shape for tensor in item.tensors) == _shapes(value)]

@@ -38,6 +38,7 @@ class Explanation(BaseModel):
 
     cases: tuple[str, ...] = Field(min_length=1)
     fault: Fault
+    # A sentence at least: a word or two do not say how we know.
     why: str = Field(min_length=40)
 
 
@@ -81,5 +82,6 @@ def mismatches(results: Iterable[OperatorResult], explanations: Mapping[str, Seq
         if not result.compiles and not given:
             yield f"{name}: it does not compile, and no reason is given"
         yield from (f"{name}: no reason is given why case {case} is not right" for case in sorted(needed - given))
+        # With --cases some are not judged, and their reasons stay right.
         judged = {case.case for case in result.cases}
         yield from (f"{name}: case {case} is right but has a reason" for case in sorted(given & judged - needed))

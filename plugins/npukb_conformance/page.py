@@ -57,6 +57,7 @@ def _template() -> jinja2.Template:
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("npukb_conformance", "templates"),
+        # A misspelled name in the template would otherwise leave an empty cell.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -76,6 +77,7 @@ def _cell(text: str) -> str:
 def _missed(result: OperatorResult, explanations: Mapping[str, Sequence[Explanation]]) -> tuple[str, ...]:
     """Operator, cases that pass, the first miss, whose fault, why."""
     bad = {case.case for case in result.cases if not case.passed}
+    # What does not compile misses all its cases, and no case is named.
     entries = [entry for entry in explanations[result.planned.task.name] if bad & {*entry.cases} or not result.compiles]
     faults = ", ".join(dict.fromkeys(entry.fault.value for entry in entries))
     passed = f"{result.passed} of {len(result.planned.cases)}"

@@ -105,6 +105,7 @@ class Records:
                 with self.path.open("a", encoding="ascii") as file:
                     file.write(dumps(line) + "\n")
                     file.flush()
+                    # Cheaper than a case that has to be judged again.
                     os.fsync(file.fileno())
             except OSError as error:
                 raise StoreError(f"{self.path} cannot be written: {error.strerror}") from error

@@ -50,9 +50,11 @@ class SuiteRules:
         stated = {
             dtype: ToleranceLimits(limit, limit)
             for dtype in DType
+            # The same number as of the kind `usual`.
             if not dtype.is_exact and (limit := limits.get(dtype.value, limits.get(_REST, 1e-3)))
         }
         kept = {dtype: limit for dtype, limit in task.tolerance.limits.items() if dtype.is_exact}
+        # Part of the task's identity: a result under these limits is not one under ours.
         digest = hashlib.sha256(repr((_POLICY, limits, self._values.digest(task))).encode()).hexdigest()[:16]
         return replace(
             task,

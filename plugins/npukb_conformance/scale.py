@@ -64,9 +64,12 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
         return whole(case)
     largest = max(input_tensors(case), key=lambda tensor: tensor.size)
     large = {tensor.shape for tensor in all_tensors(case) if tensor.size > limit // _SMALL_SHARE}
+    # Small tensors keep their size, so that the budget is for the large ones alone.
     small = sum(input_tensor.size for input_tensor in input_tensors(case) if input_tensor.shape not in large)
     budget, load = limit - small, elements(case) - small
+    # By rank, axis and extent: tensors that agree in these are taken to share the axis.
     outers = {(len(shape), axis := outer_axis(shape), shape[axis]) for shape in large}
+    # In whole numbers: a float would round products beyond 2^53.
     cuts = {outer: shorter(outer[2], outer[2] * budget // load) for outer in outers}
     if any(extent < 1 for extent in cuts.values()):
         raise ValueError(f"case {case.id!r} cannot be scaled below {limit} elements along its outer axis")
@@ -82,6 +85,7 @@ def scale(case: Case, *, limit: int = MOST_ELEMENTS, along: Sequence[str] = ()) 
 def shorter(extent: int, most: int) -> int:
     """An extent of at most ``most`` that leaves the same rest over cores as ``extent``, where that is near."""
     for cores in _CORES:
+        # The largest extent up to `most` that is congruent to the old one.
         nearest = most - (most - extent) % cores
         if nearest >= max(1, most * (1 - _LOSS)):
             return nearest
@@ -89,6 +93,7 @@ def shorter(extent: int, most: int) -> int:
 
 
 def _cut(shape: tuple[int, ...], cuts: dict[tuple[int, int, int], int], extents: dict[int, int]) -> tuple[int, ...]:
+    # Nothing can be cut of a scalar or of a tensor without elements.
     if not shape or not prod(shape):
         return shape
     axis = outer_axis(shape)

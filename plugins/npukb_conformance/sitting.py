@@ -107,6 +107,7 @@ class Remembering:
         """The executor's result, or the remembered one. Faults of the executor are not remembered."""
         place = (request.task.name, request.candidate.hash)
         rule = self._dispatch.rule(request.task.name)
+        # All cases of the task, whichever is judged: equal requests then have equal builds.
         request = replace(request, cases=tuple(as_launched(case, rule) for case in request.task.cases))
         with self._lock:
             known = self._results.get(place)
@@ -146,6 +147,7 @@ class Remembering:
         result = self._results.get((task.name, candidate.hash))
         if result is None or result.artifact is None:
             return ""
+        # A changed rule changes what is judged, though neither kernel nor task did.
         rule = sha256(self._dispatch.rule(task.name).model_dump_json().encode()).hexdigest()[:16]
         return f"{result.artifact.key}/{task.content_hash}/{rule}"
 
@@ -155,6 +157,7 @@ def _as_declared(request: RunRequest, name: str, value: Array | list[Array]) -> 
     declared = request.case.outputs[name]
     if isinstance(value, list) or not isinstance(declared, TensorShape):
         return value
+    # Room that the interface allocates for an output that the task leaves empty.
     if value.size != declared.size:
         return value.reshape(-1)[:0].reshape(declared.shape)
     return value.real if value.dtype.kind == "c" and not declared.dtype.is_complex else value
@@ -206,12 +209,14 @@ def sit(
     Cases that ``records`` knows are not judged again; faults of ours are.
     """
     remembering = Remembering(executor, dispatch)
+    # Two judges over one memory: what compiles for one is compiled for the other.
     judges = judge(remembering), judge(remembering.pooled())
     conditions = _Conditions(*judges, dispatch, verification)
     bench = _Bench(conditions, remembering, records, variant, compile_only, on_case)
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         waiting = [pool.submit(bench.operator, entry) for entry in planned]
         try:
+            # In their order, although they end in another: a finished operator waits for those before it.
             for done in waiting:
                 yield done.result()
         finally:
@@ -276,6 +281,7 @@ class _Bench:
         try:
             return self._judged(planned, candidate)
         finally:
+            # Otherwise the artifacts of all operators would stay until the end.
             self.executor.forget(planned.task, candidate)
 
     def _judged(self, planned: Planned, candidate: Candidate) -> OperatorResult:
@@ -294,8 +300,10 @@ class _Bench:
     def _case(self, planned: Planned, candidate: Candidate, key: str, scaled: Scaled) -> CaseRecord:
         """The record of one case, from the file if it is there."""
         task, case = planned.task, scaled.case
+        # Part of what a record is found by: a case that is cut otherwise is another one.
         cut = f"{_text(scaled.before)} to {_text(scaled.after)}" if scaled.is_smaller else ""
         known = self.records.find(operator=task.name, variant=self.variant.value, key=key, case=case.id, scaled=cut)
+        # A fault of ours says nothing about the kernel, and may be gone now.
         if known is None or known.verdict.outcome is Outcome.INFRA_ERROR:
             judged = self.conditions.judge(planned, candidate, case)
             known = CaseRecord(task.name, self.variant.value, key, case.id, cut, *judged)

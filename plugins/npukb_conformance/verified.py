@@ -49,6 +49,7 @@ class Verification:
             broken = {
                 diagnostic.rule for diagnostic in verdict.cases[0].diagnostics if diagnostic.severity is Severity.ERROR
             }
+            # Another broken rule would stay broken in larger memory.
             return Condition.MEMORY if broken <= _OVERRUNS and Condition.MEMORY not in taken else None
         if verdict.outcome not in (Outcome.WRONG_VALUE, Outcome.NON_FINITE):
             return None
@@ -60,6 +61,7 @@ class Verification:
     def arrange(self, task: Task, case: Case, rule: Rule, taken: Sequence[Condition]) -> tuple[Task, Case]:
         """Task and case under these conditions; memory is the executor's."""
         if Condition.FORMULA in taken:
+            # With the hash: expected outputs are kept by it, and these are others.
             task = replace(task, reference=rule.formula, content_hash=f"{task.content_hash}+{rule.formula}")
         if Condition.VALUES in taken:
             case = replace(self.drawn(task, case), salt=_SALT)
@@ -112,6 +114,7 @@ def load_verification() -> Verification:
 
 
 def _specs(raw: Mapping[str, object]) -> Mapping[str, ValueSpec]:
+    # One generator for all types may be written without naming types; names of the two never meet.
     if len(raw) == 1 and next(iter(raw)) in KINDS:
         return {_REST: parse_values(raw)}
     unknown = raw.keys() - {_REST, *(dtype.value for dtype in DType)}
@@ -129,6 +132,7 @@ def as_whole(spec: ValueSpec, dtype: DType) -> ValueSpec:
         # Three deviations hold nearly all that a normal distribution draws.
         low, high = low - 3 * high, low + 3 * high + 1
     first = max(0, int(low)) if dtype.value.startswith(("uint", "bool")) else int(low)
+    # The upper end is exclusive: a range that lies within one whole number still has that one.
     return ValueSpec("integers", {"low": first, "high": max(int(high), first + 1)})
 
 

@@ -123,6 +123,7 @@ class KernelGenBackend:
         if find_spec("vllm") is None:
             return "hf"
         # A small model has answered before vLLM has started.
+        # Without 0, which stands for a checkpoint on the hub of a size that nobody knows here.
         small = _weights_bytes(Path(self._checkpoint())) in range(1, _SMALL_BYTES)
         return "hf" if small and find_spec("transformers") is not None else "vllm"
 

@@ -230,6 +230,7 @@ def _arguments(call: ToolCall, completion: Completion | None = None) -> BaseMode
         'give {"files": {"name of a file": "its whole text"}}' if schema is _KernelArguments else 'give {"name": "…"}'
     )
     try:
+        # A call without arguments may come with an empty text.
         value = json.loads(call.arguments or "{}")
     except ValueError as error:
         cut = completion is not None and completion.finish_reason is FinishReason.LENGTH
@@ -238,6 +239,7 @@ def _arguments(call: ToolCall, completion: Completion | None = None) -> BaseMode
     try:
         return schema.model_validate(value)
     except ValidationError as error:
+        # Without the input, which may be a whole kernel, and the address of a page about pydantic.
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(("arguments", *(str(part) for part in first["loc"])))
         raise UsageError(first["msg"], field=where[:200], remedy=remedy) from None

@@ -106,6 +106,7 @@ def workspace(app: App, /, task: str, folder: Path, case_id: str | None, **optio
 
     session = open_session(options)
     chosen = only_task(session, task).task
+    # Refused instead of ignored: somebody who names a case expects a kernel for that case.
     if case_id is not None and session.config.track is Track.DYNAMIC:
         raise UsageError("a kernel of the dynamic track is for all cases", field="--case", remedy="leave it out")
     brief = Brief.of(chosen, session.config.track, find_case(chosen, case_id, session.config.track))

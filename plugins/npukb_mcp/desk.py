@@ -62,6 +62,7 @@ __all__ = ["Desk", "DeskSettings", "Kind"]
 
 #: What a session may be about: those that prompts and workspaces are written for.
 _TRACKS = (Track.STATIC.value, Track.DYNAMIC.value)
+# Guard and compilation, then run, check and profile of each case: clients draw a bar of them.
 _FEWEST_STAGES = 2
 _STAGES_PER_CASE = 3
 
@@ -105,6 +106,7 @@ class Desk:
         self._config, self._plugins, self._tasks, self._registration = config, plugins, tasks, executor
         self._pool = ThreadPoolExecutor(config.jobs, thread_name_prefix="desk")
         self._lock = Lock()
+        # By whether it profiles: full profiles cost time, which plain judgements need not pay.
         self._executors: dict[bool, Executor] = {}
         self._judges: dict[bool, Judge] = {}
         self._prepared: set[tuple[bool, Track]] = set()
@@ -139,6 +141,7 @@ class Desk:
     def get_task(self, name: str, track: str, case_id: str | None) -> TaskPage:
         """All that is public about a task."""
         brief = self._brief(name, track, case_id)
+        # Without the index of the API: of the files only README.md and the names are shown.
         files = workspace_files(brief, self._style, None)
         return TaskPage(
             name=brief.task.name,
@@ -217,6 +220,7 @@ class Desk:
         finally:
             # Also when the caller was cancelled: the judgement then ends before its next stage.
             left.set()
+        # After the call was settled, so that the budget that is told is what is left.
         result = judged(verdict, result=session.next_name(), budget=session.budget)
         session.remember(result)
         return result

@@ -26,6 +26,7 @@ def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
             field="--host",
             remedy=f"set {TOKEN_VARIABLE} to a secret that callers send",
         )
+    # For usual loopback names the SDK then refuses other `Host` headers, against DNS rebinding.
     app = server.streamable_http_app(host=host)
     return _Guarded(app, token) if token else app
 
@@ -44,6 +45,7 @@ class _Guarded:
         self._app, self._wanted = app, f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Events of the server's own life have no headers, and have to reach the application.
         given = dict(scope.get("headers") or ()).get(b"authorization", b"")
         # compare_digest takes as long for a wrong token as for a right one, so its time tells nothing.
         if scope["type"] == "http" and not hmac.compare_digest(given, self._wanted):

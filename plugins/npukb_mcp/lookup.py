@@ -67,6 +67,7 @@ def _meanings(documented: Documented | None) -> Mapping[str, str]:
     meanings = {pattern.value: f"A pattern of wrong elements. {pattern.remedy}".strip() for pattern in Pattern}
     meanings |= {outcome.value: f"An outcome. {outcome.meaning}" for outcome in Outcome}
     rules = () if documented is None else documented.rule_entries()
+    # Rules last: where one has the name of an outcome, the rule says more.
     return meanings | {
         rule.rule: f"A rule of the hardware. Here: {rule.severity}. On the device: {rule.consequence}."
         for rule in rules

@@ -84,6 +84,7 @@ def words(error: NpukbError) -> str:
 
 def _public(verdict: Verdict) -> Verdict:
     """The verdict without what would tell a hidden case: messages, values and the time, which tells its size."""
+    # The server never makes hidden cases, but `--strategy tools` judges a static kernel on its own, which may be one.
     if not any(case.case.startswith(_HIDDEN) for case in verdict.cases):
         return verdict
     cases = tuple(
@@ -122,6 +123,7 @@ def _notes(verdict: Verdict) -> Iterable[Note]:
         ("", verdict.diagnostics),
         *((result.case, result.diagnostics) for result in verdict.cases),
     ]:
+        # Errors before warnings: a long list is cut at its end.
         for diagnostic in sorted(diagnostics, key=lambda diagnostic: list(Severity).index(diagnostic.severity)):
             note = _note(case, diagnostic)
             # The same mistake shows in every case; telling it once is enough.

@@ -27,6 +27,7 @@ __all__ = ["Limits", "Session", "Sessions", "accepted"]
 _MOST_FILES = 32
 _MOST_BYTES = 1 << 20
 _MOST_PATHS = 500
+# A session ends only with the server, whose memory its results would fill.
 _MOST_RESULTS = 200
 
 
@@ -114,12 +115,14 @@ class Sessions:
         """A new session with these files; UsageError when the server has handed out all it may."""
         limits = self._limits
         with self._lock:
+            # Sessions never end: the limit bounds what a server holds in its life.
             if len(self._open) >= limits.workspaces:
                 raise UsageError(
                     f"this server has handed out all of its {limits.workspaces} workspaces",
                     field="workspace",
                     remedy="go on with the workspace that you have, or start a server with a larger --workspaces",
                 )
+            # 128 bits: whoever knows a handle has the session, so that nobody may guess one.
             handle = secrets.token_urlsafe(16)
             folder = None if self._folder is None else self._folder / handle
             own = {name: text for name, text in files.items() if name in editable}
@@ -143,6 +146,7 @@ class Sessions:
 def accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
     """Files under plain relative names, of a size that a kernel may have."""
     wanted = DEVICE_SOURCE if track is Track.STATIC else f"files in {' and '.join(OPERATOR_FOLDERS)}"
+    # JSON may hold lone surrogates, which plain UTF-8 refuses.
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in files.values())
     if len(files) > _MOST_FILES or size > _MOST_BYTES:
         raise UsageError(
@@ -153,6 +157,7 @@ def accepted(files: Mapping[str, str], track: Track) -> dict[str, str]:
     for name in files:
         in_place = name == DEVICE_SOURCE if track is Track.STATIC else name.split("/")[0] in OPERATOR_FOLDERS
         if relative_name(name) != name or not name.endswith(SOURCE_SUFFIXES) or not in_place:
+            # Cut, and by repr: what a caller sends comes back into logs and prompts.
             raise UsageError(f"{name[:120]!r} is no file of a kernel", field="files", remedy=f"give {wanted}")
     if not files or (track is Track.STATIC and DEVICE_SOURCE not in files):
         raise UsageError("no kernel is given", field="files", remedy=f"give {wanted}")

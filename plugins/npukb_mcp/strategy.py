@@ -102,6 +102,7 @@ class ToolsStrategy:
         completion, task = answer.completion, answer.task
         files = last_kernel(answer.prompt, completion.calls, answer.track)
         given = Made(candidate_of(files)) if files is not None else None
+        # A text beside calls is a thought, and its code is no answer.
         if completion.calls:
             return given or no_candidate(Outcome.NO_CODE)
         extracted = extract(answer.parser, completion, task, answer.track)
@@ -126,6 +127,7 @@ class ToolsStrategy:
         if not sample.calls and sample.candidate is not None:
             return None
         said = Message("assistant", completion.text, completion.calls)
+        # Servers refuse a conversation in which a call has no answer.
         answers = [Message("tool", result.content, call=result.id) for result in sample.calls]
         reminder = Message("user", f"{_REMINDER}\n{_budget_line(left)}\n")
         return extended(sample.prompt, (said, *(answers or [reminder])), sample.prompt.template)

@@ -89,6 +89,7 @@ def workspace_files(brief: Brief, style: PromptStyle, documented: Documented | N
     starts = _starts(brief)
     names = ", ".join(f"`{name}`" for name in starts)
     dynamic = brief.track is Track.DYNAMIC
+    # The system message speaks of an answer that is compiled as it stands; an agent edits files instead.
     prompt = "\n\n".join(
         m.content for m in style.render(brief.task, brief.case, brief.track).messages if m.role == "user"
     )
@@ -128,6 +129,7 @@ def write_workspace(folder: Path, files: Mapping[str, str]) -> None:
     """Write a workspace. UsageError when the folder holds anything already, or cannot be written."""
     remedy = "name a new folder, or an empty one"
     try:
+        # Refused instead of overwritten: it might be somebody's work.
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} is not an empty folder", field="DIR", remedy=remedy)
         for name, text in files.items():
@@ -199,6 +201,7 @@ def _script(brief: Brief, name: str, more: str) -> str:
     case = "" if brief.case is None else f" --case {shlex.quote(brief.case.id)}"
     what = "Compiles the kernel, and runs nothing." if name == "check" else "Judges the kernel."
     sources = DEVICE_SOURCE if brief.track is Track.STATIC else "."
+    # Names of tasks may be anybody's: they come from folders that a user adds.
     task = shlex.quote(brief.task.name)
     return _SCRIPT.format(
         name=name, what=what, task=task, sources=sources, track=brief.track.value, case=case, more=more

@@ -66,6 +66,7 @@ class Step:
 
 
 def _npukb(words: Sequence[str]) -> Answer:
+    # by this interpreter: an npukb on the path may be another installation
     done = subprocess.run([sys.executable, "-m", "npukernelbench", *words], capture_output=True, text=True, check=False)
     return Answer(done.returncode, done.stdout, done.stderr)
 
@@ -83,6 +84,7 @@ class Acceptance:
 
     def accept(self, done: Sequence[Step], say: Callable[[str], None]) -> list[Step]:
         """Run every step that is not among those ``done``, and write the report after each."""
+        # a step that failed is run again
         known = {step.name: step for step in done if step.passed}
         steps: list[Step] = []
         for name, run in self._steps():
@@ -90,6 +92,7 @@ class Acceptance:
             again = " (before)" if name in known else ""
             say(f"{'passed' if step.passed else 'FAILED'}: {name}: {step.summary}{again}")
             steps.append(step)
+            # after each step: a later one may be interrupted, and the same command goes on from the report
             self.write(steps)
             if name == _FIRST and not step.passed:
                 say("the machine is not ready: mend what is named above, then start the same command again")
@@ -119,6 +122,7 @@ class Acceptance:
         (self.out / _REPORT).write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         text = report_text(steps, signer=self.signer, when=self.when, passed=passed)
         (self.out / "report.md").write_text(text, encoding="utf-8")
+        # the checksums come last, over everything that is in the folder then
         files = sorted(path for path in self.out.rglob("*") if path.is_file() and path.name != "SHA256SUMS")
         sums = [f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(self.out).as_posix()}" for path in files]
         (self.out / "SHA256SUMS").write_text("\n".join(sums) + "\n", encoding="utf-8")
@@ -130,6 +134,7 @@ def _first(npukb: Npukb) -> Step:
     answer = npukb(("doctor", "--npu", "--json"))
     report = _parsed(answer.out)
     findings = report.get("findings", []) if isinstance(report, dict) else []
+    # the doctor also looks at parts that have nothing to do with the device
     own = [finding for finding in findings if str(finding["section"]) in _OWN_SECTIONS]
     problems = [{**finding, "owner": _OURS} for finding in own if finding["status"] == "problem"]
     summary = "; ".join(f"{problem['name']}: {problem['detail']} — {problem['remedy']}" for problem in problems)
@@ -192,6 +197,7 @@ def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
     wrong = [
         {**row, "remedy": remedies.get((row["task"], row.get("case", "")), "")}
         for row in rows
+        # also the tier: a right answer of the twin proves nothing about a device
         if (row["outcome"], row["tier"]) != ("ok", "npu")
     ]
     facts = {"outcomes": dict(outcomes), "wrong": wrong, **({} if rows else _failed(done))}
@@ -202,6 +208,7 @@ def _golden(npukb: Npukb, track: str, tasks: str, out: Path) -> Step:
 def _remedies(runs: Path) -> dict[tuple[str, str], str]:
     """By task and case what the first error of the latest verdict advises."""
     result: dict[tuple[str, str], str] = {}
+    # the oldest first, so that later runs overwrite what earlier ones said
     for results in sorted(runs.glob("**/results.json"), key=lambda path: path.stat().st_mtime):
         for key, sample in read_run(results.parent).samples.items():
             if sample.verdict is not None:
@@ -236,6 +243,7 @@ def _adversarial(folder: Path, right: Path, npukb: Npukb, out: Path) -> Step:
         seen = judged.pop("outcome")
         right_or_not = {"expected": sorted(expected), "seen": seen, "as_it_must": _holds(expected, seen)}
         rows.append({"candidate": name, **right_or_not, **judged})
+    # the folder is published, and this was a working file
     kernel.unlink(missing_ok=True)
     bad = [str(row["candidate"]) for row in rows if not row["as_it_must"]]
     unnoticed = sum(row["seen"] == "ok" and row["expected"] != ["ok"] for row in rows)
@@ -249,6 +257,7 @@ def _holds(expected: frozenset[str], seen: str) -> bool:
     """A right kernel is right; a wrong value is never right; nothing is our fault."""
     if expected == frozenset({"ok"}):
         return seen == "ok"
+    # a fault of the machine is no answer to whether the candidate would be found
     if seen in (_NO_VERDICT, _FAULT):
         return _FAULT in expected
     return seen != "ok" or not expected <= _MUST_BE_FOUND

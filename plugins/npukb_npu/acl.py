@@ -140,6 +140,7 @@ class Attribute:
 
 def find_library(names: tuple[str, ...], folders: tuple[Path, ...]) -> str:
     """Path of the first library that is there; the first bare name, for the loader to look for, when none is."""
+    # a newer library counts before an older one, in whichever folder it lies
     return next((str(folder / name) for name in names for folder in folders if (folder / name).exists()), names[0])
 
 
@@ -189,6 +190,7 @@ class Acl:
 
     def device_works(self, device: int) -> bool:
         """What the runtime says about a device."""
+        # not 0, which means that the device works, in case nothing is written here
         status = c_int(-1)
         self.call("aclrtQueryDeviceStatus", device, ctypes.byref(status))
         return status.value == DEVICE_NORMAL
@@ -238,6 +240,7 @@ class Acl:
 
     def malloc(self, size: int) -> int:
         """Address of new device memory."""
+        # huge pages where there are enough of them, usual pages otherwise
         return self._created("aclrtMalloc", c_size_t(size), _MALLOC_HUGE_FIRST)
 
     def copy(self, to: int, source: int, size: int, kind: int) -> None:
@@ -291,6 +294,7 @@ def _load(library: str, table: Mapping[str, Function]) -> dict[str, Any]:
         symbol = getattr(loaded, name) if function.needed else getattr(loaded, name, None)
         if symbol is None:
             continue
+        # without them ctypes passes and returns 32-bit integers, which cuts addresses off
         symbol.restype, symbol.argtypes = function.result, function.arguments
         functions[name] = symbol
     return functions

@@ -84,6 +84,7 @@ class Unbound:
 
 def parse_header(text: str) -> Prototype | None:
     """The prototype in a generated header, the one for tensors on the device where there are two; None without one."""
+    # comments may show prototypes
     plain = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     prototypes = [(name, operator, arguments) for name, operator, arguments in _PROTOTYPE.findall(plain)]
     if not prototypes:
@@ -99,6 +100,7 @@ def parse_header(text: str) -> Prototype | None:
 def _parameters(arguments: str) -> Iterator[Parameter]:
     """Everything before ``workspaceSize`` and ``executor``."""
     for argument in arguments.split(","):
+        # the first word is the type, the last the name; stars do not count
         words = re.findall(r"\w+", argument.replace("const", " "))
         if len(words) < 2 or words[-1] in ("workspaceSize", "executor"):
             continue
@@ -113,9 +115,12 @@ def bind(prototype: Prototype, task: Task, *, shapes_come_late: bool = False) ->
     output for that shape is no parameter.
     """
     names: dict[str, tuple[str, str]] = {fold(spec.name): ("input", spec.name) for spec in task.inputs}
+    # with the suffix an output is told from an input of its name
     names |= {fold(spec.name) + "out": ("output", spec.name) for spec in task.outputs}
+    # the others lie in the memory of an input and may have no parameter
     own = [spec.name for spec in task.outputs if spec.alias_of is None]
     late = own.pop() if shapes_come_late and len(own) > 1 else ""
+    # a default only: the task may have an input that is called `out`
     names.setdefault("out", ("output", _only(own, task)))
     attributes = {fold(spec.name): spec for spec in task.attributes}
     roles = []
@@ -157,7 +162,9 @@ def _role(
     parameter: Parameter, names: Mapping[str, tuple[str, str]], attributes: Mapping[str, AttributeSpec]
 ) -> tuple[str, str] | None:
     plain = fold(parameter.name)
+    # the whole name first: an argument's own name may end like a suffix
     forms = (plain, plain.removesuffix("optional"), plain.removesuffix("ref"))
+    # an array of numbers may be an attribute as well as an input whose values the host reads
     if parameter.kind.is_data and (meant := next((names[form] for form in forms if form in names), None)):
         return meant
     spec = next((attributes[form] for form in forms if form in attributes), None)

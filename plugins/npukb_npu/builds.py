@@ -32,6 +32,7 @@ _PASSED_ON = (
     "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH", "LANG", "LC_ALL",
     "TOOLCHAIN_HOME", "BISHENG_INSTALL_PATH",
 )  # fmt: skip
+# Other tools put words of their own in front of the path, on the same line.
 _MESSAGE = re.compile(
     r"(?<!\S)(?P<file>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<severity>fatal error|error): (?P<message>.+)$",
     re.MULTILINE,
@@ -59,7 +60,9 @@ def environment_for(
     ``package`` is an installed operator package, ``…/vendors/NAME``: what its ``set_env.bash`` would set is set, and no
     other package of the user's is looked at. ``libraries`` are more folders for the linker.
     """
+    # nothing else of the user's environment, tokens for instance, reaches what an answer runs in
     environment = {name: site.environ[name] for name in _PASSED_ON if name in site.environ}
+    # the toolkit's scripts call `python3` by its name
     environment["PATH"] = os.pathsep.join((str(site.python.program.parent), environment.get("PATH", os.defpath)))
     environment |= {name: value for name, value in site.environ.items() if name.startswith("ASCEND_")}
     environment["ASCEND_CUSTOM_OPP_PATH"] = str(package or "")
@@ -90,6 +93,7 @@ class Builder:
 
     def key(self, project: Mapping[str, str], steps: Sequence[Sequence[str]]) -> str:
         """Content hash of everything that decides a build: homes are shared by machines, and builds are not."""
+        # a toolkit that was replaced in the same folder has another version
         parts = [self._site.version, str(self._site.home), str(self._site.compiler), *self._site.system]
         parts += [word for step in steps for word in step]
         parts += [part for name in sorted(project) for part in (name, project[name])]
@@ -111,6 +115,7 @@ class Builder:
                 path = work / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
+                # CMake calls the host compiler, which is such a script, as a program
                 if text.startswith("#!"):
                     path.chmod(0o755)
             failure = self._steps(work, steps, time.monotonic() + timeout_s, project)
@@ -147,6 +152,7 @@ class Builder:
                 note = Diagnostic(Severity.ERROR, "compile", f"'{step[0]}' did not end in time")
                 return Failure(Outcome.TIMEOUT, (note,))
             if finished.returncode:
+                # the exit code does not tell an answer's error from a fault of the toolkit
                 errors = tuple(parse_errors(finished.output, work, project))
                 if errors:
                     return Failure(Outcome.COMPILE_ERROR, errors)
@@ -186,6 +192,7 @@ class Builder:
 
     def _keep(self, work: Path, done: Path) -> None:
         """Move a finished build to its place; another process may have been first."""
+        # logs and caches of the toolkit are of no use to later runs
         shutil.rmtree(work / "private", ignore_errors=True)
         try:
             work.rename(done)
@@ -214,9 +221,11 @@ def parse_errors(output: str, work: Path, project: Mapping[str, str]) -> Iterato
     for match in _MESSAGE.finditer(_unwrapped(_COLOUR.sub("", output))):
         name = _own_name(match["file"], work, project)
         key = (name, match["line"], match["message"])
+        # host code is compiled once for each library of the package that holds it
         if key in seen:
             continue
         seen.add(key)
+        # a line of generated code would tell the author nothing
         inside = bool(name) and name not in _LAUNCHERS
         yield Diagnostic(
             Severity.ERROR,
@@ -257,6 +266,7 @@ def _own_name(file: str, work: Path, project: Mapping[str, str]) -> str:
     path = Path(file)
     if path.is_absolute():
         try:
+            # resolved: in older projects compilers name a link to the answer's file
             name = str(PurePosixPath(path.resolve().relative_to(work.resolve())))
         except ValueError:
             return ""

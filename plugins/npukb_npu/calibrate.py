@@ -61,10 +61,12 @@ class Stopwatch:
                     self._built[row.source_text()] = artifact
 
     def __call__(self, row: Row, count: int) -> Taken:
+        # such a row is about the launch itself, which a difference would take away
         if row.whole:
             profile = self._run(row, 0, count)
             return Taken(profile.time_us * 1e-6, profile.blocks)
         few, many = row.rounds or self._rounds
+        # what happens once in a launch is in both times and cancels out
         least, most = (self._run(row, rounds, count) for rounds in (few, many))
         return Taken((most.time_us - least.time_us) * 1e-6 / (many - few), most.blocks)
 
@@ -86,6 +88,7 @@ class Stopwatch:
         task = _task(row)
         inputs: dict[str, Argument] = {
             "data": np.zeros(row.tensor_bytes[0], np.uint8),
+            # inputs and not macros: one build serves all rounds and counts
             "parameters": np.array([rounds, count], np.int32),
         }
         seen = self._executor.run(RunRequest(task, task.cases[0], self._built[source], inputs, 0, _TIMEOUT_S))
@@ -145,6 +148,7 @@ def command(out: str, base: str, device: int) -> Iterator[str]:
     executor = NpuExecutor(args)
     said: list[str] = []
     try:
+        # a callback cannot yield: what it is told comes out behind it
         executor.prepare(said.append, Track.STATIC)
         yield from said
         facts = executor.describe()
@@ -157,6 +161,7 @@ def command(out: str, base: str, device: int) -> Iterator[str]:
         executor.close()
     yield from summary(fitted, known)
     name = Path(out).stem.lower().replace("-", "_")
+    # the text stands in a YAML mapping of one line, where a comma would end it
     source = f"npukb calibrate CANN {facts['cann']} driver {facts['driver']}".replace(",", " ")
     text = overlay(name, f"{facts['chip']}, measured with npukb calibrate", base, fitted, source)
     Path(out).write_text(text, encoding="utf-8")

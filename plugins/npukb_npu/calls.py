@@ -47,6 +47,7 @@ def _host_data(parameter: Parameter, value: Argument) -> Any:
 
 def _scalar(value: Array) -> tuple[int, str]:
     dtype = next(known for known in DType if known.numpy() == value.dtype)
+    # hex, because a job is written as JSON
     return dtype.ge_number, value.reshape(-1)[:1].tobytes().hex()
 
 

@@ -147,6 +147,7 @@ def judge(code: int, phase: Phase) -> Judged:
     name, meaning = (known.name, known.meaning) if known else ("undocumented", "an unknown code")
     blame = known.blame if known else Blame.HARNESS
     message = f"{meaning} ({name} {code})"
+    # the blame alone is not enough: only in this phase a kernel of the candidate runs
     if phase is Phase.LAUNCH and blame is Blame.KERNEL_FAULT:
         return Judged(Outcome.RULE_VIOLATION, "device_exception", message, True)
     if phase is Phase.LAUNCH and blame is Blame.KERNEL_HANG:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 __all__ = ["Reach", "landlock_version", "main", "wrap"]
 
+# by number: the C library has no functions for Landlock; the numbers are those of every architecture
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
 _NO_NEW_PRIVS = 38
@@ -48,6 +49,7 @@ def wrap(command: Sequence[str], reach: Reach, *, file_bytes: int, cpu_s: int) -
 def landlock_version() -> int:
     """The kernel's version of Landlock, 0 without it."""
     libc = ctypes.CDLL(None, use_errno=True)
+    # with no attributes and flag 1 the call makes nothing and returns the version
     return max(int(libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))), 0)
 
 
@@ -56,7 +58,9 @@ class _Ruleset(ctypes.Structure):
 
 
 class _PathBeneath(ctypes.Structure):
+    # the kernel declares this structure as packed
     _pack_ = 1
+    # Python 3.14 warns of a packed structure that does not name its layout
     _layout_ = "ms"
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -68,6 +72,7 @@ def _restrict(reach: Reach) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     handled = _EXECUTE | _WRITE | _READ | _READ_DIR | _CHANGES
     handled |= (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0) | (_IOCTL if version >= 5 else 0)
+    # 3: to bind and to connect TCP sockets, which no rule below allows again
     attributes = _Ruleset(handled, 3 if version >= 4 else 0, 0)
     # fields came with versions: a kernel is told of those that it knows
     size = ctypes.c_size_t(16 if version >= 4 else 8)
@@ -84,6 +89,7 @@ def _restrict(reach: Reach) -> None:
 
 def _rules(reach: Reach) -> Iterator[tuple[Path, int]]:
     see = _EXECUTE | _READ | _READ_DIR
+    # in a virtual environment the standard library lies below the base prefix
     for path in (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reach.read):
         yield path, see
     for path in reach.change:
@@ -118,10 +124,12 @@ def main(arguments: Sequence[str]) -> None:
     limits = (
         (resource.RLIMIT_FSIZE, int(values["file-bytes"][0])),
         (resource.RLIMIT_CPU, int(values["cpu-s"][0])),
+        # crashes of candidates are ordinary, and nobody reads their core files
         (resource.RLIMIT_CORE, 0),
     )
     for limit, most in limits:
         resource.setrlimit(limit, (most, most))
+    # a soft limit above the hard one would be refused
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     files = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))

@@ -83,6 +83,7 @@ def _input(name: str, value: Array, work: Path, updated: str | None) -> Buffer:
 
     path = work / f"in-{name}"
     data = np.ascontiguousarray(value)
+    # flat first: NumPy does not view a scalar array as a type of another size
     data.reshape(-1).view(np.uint8).tofile(path)
     dtype = next(known for known in DType if known.numpy() == data.dtype)
     result = str(work / f"out-{name}") if updated else ""

@@ -52,6 +52,7 @@ _FUNCTIONS = "ascendc.cmake"
 _GENERATOR = "python/site-packages/bin/msopgen"
 _VERSION = re.compile(r"(?im)^\s*version\s*=\s*\[?([\w.]+)")
 _RELEASE = re.compile(r"(?m)^(?:ID|VERSION_ID)=.*$")
+# the presets of operator projects came with this version
 _OLDEST_CMAKE = (3, 19)
 _TOOL_S = 8.0
 _SOURCE = "source the toolkit's set_env.sh, for instance: source /usr/local/Ascend/cann/set_env.sh"
@@ -104,6 +105,7 @@ class Site:
     @cached_property
     def home(self) -> Path | None:
         """The toolkit's folder, as ``set_env.sh`` names it."""
+        # the second is how older set_env.sh call it
         named = self.environ.get("ASCEND_HOME_PATH") or self.environ.get("ASCEND_TOOLKIT_HOME")
         return Path(named) if named and Path(named).is_dir() else None
 
@@ -118,6 +120,7 @@ class Site:
         if self.home is None:
             return ""
         arch = f"{self.machine}-linux"
+        # the newest layout first: a toolkit may keep files of an older one
         places = (
             *sorted(self.home.glob("share/info/*/version.info")),
             self.home / arch / "ascend_toolkit_install.info",
@@ -193,6 +196,7 @@ class Site:
     def nodes(self) -> tuple[int, ...]:
         """Numbers of the device nodes, which are not those of the runtime."""
         nodes = (self.root / "dev").glob("davinci[0-9]*")
+        # the pattern also lets through names that only begin with a digit
         return tuple(sorted(int(node.name.removeprefix("davinci")) for node in nodes if node.name[7:].isdigit()))
 
     @cached_property
@@ -315,6 +319,7 @@ def _build_tools(site: Site, *, older: bool) -> Iterator[Finding]:
             str(site.compiler or "no bisheng in the toolkit or on the path"),
             _SOURCE,
         )
+        # host modes need the package: without it only devices are built for
         yield _projects(site) if older else _cmake_package(site)
         yield _python(site)
     text = ".".join(map(str, site.cmake))
@@ -335,6 +340,7 @@ def _projects(site: Site) -> Finding:
     """What projects are built with: the package, else what toolkits before it have."""
     older = {_FUNCTIONS: site.kernel_functions, "msopgen": site.generator}
     missing = [name for name, place in older.items() if place is None]
+    # with neither, the advice is a newer toolkit, and not to complete an old one
     if site.cmake_package is not None or len(missing) == len(older):
         return _cmake_package(site)
     detail = f"no package ASC; {' and '.join(f'{name} in {place}' for name, place in older.items() if place)}"
@@ -365,6 +371,7 @@ def _driver(site: Site) -> Iterator[Finding]:
         look = f"look at npu-smi info -t board -i {first.card} -c {first.chip}"
         yield _finding("chip", not why, why or site.chip, look)
     with ThreadPoolExecutor(8) as pool:  # a question takes npu-smi a second, a server has up to sixteen devices
+        # a tool that did not answer at all would hold up every question until its time-out
         healths = list(pool.map(site.health, site.devices if site.smi else ()))
     for device, health in zip(site.devices, healths, strict=False):
         place = f"-i {device.card} -c {device.chip}"
@@ -398,6 +405,7 @@ def _device_nodes(site: Site) -> Iterator[Finding]:
         names = ", ".join(path.name for path in missing)
         yield _finding("device nodes", False, f"missing: {names}", f"install the driver; in a container add {flags}")
         return
+    # only now: a node that is not there cannot be accessed either
     closed = [path for path in wanted if not os.access(path, os.R_OK | os.W_OK)]
     if closed:
         detail = f"cannot be opened: {', '.join(path.name for path in closed)}"

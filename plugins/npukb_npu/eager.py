@@ -57,6 +57,7 @@ WITHOUT: Mapping[str, str] = {
 }
 
 _COPIES = 4
+# more than twice the 192 MiB of L2 of the largest chips
 _FLUSH_BYTES = 512 << 20
 
 #: Time of one call in us.
@@ -102,6 +103,7 @@ def _tensor(torch: Any, value: Any, device: str) -> Any:
     import numpy as np
 
     brain = value.dtype.name == "bfloat16"
+    # torch knows no bfloat16 of NumPy's, and ascontiguousarray gives a scalar an axis, hence the shape again
     data = torch.from_numpy(np.ascontiguousarray(value.view(np.int16) if brain else value).reshape(value.shape))
     return (data.view(torch.bfloat16) if brain else data).to(device)
 
@@ -153,6 +155,7 @@ def measure_all(torch: Any, tasks: Iterable[Task], timer: Timer, device: str, bu
         try:
             entries[task.name] = entry(task, dict(measure_task(torch, task, timer, device, budget)))
         except (RuntimeError, TypeError, ValueError) as error:  # what torch says to what it lacks
+            # chr(10): before Python 3.12 an f-string's braces hold no backslash
             without[task.name] = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
     return {"tasks": entries, "without": without}
 
@@ -164,12 +167,14 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--device", type=int, default=0, help="device to measure")
     chosen = parser.parse_args(words)
 
+    # below the arguments: torch takes seconds to load
     import torch
     import torch_npu
 
     from npukernelbench.plugins import Plugins
 
     npu = torch_npu.npu
+    # leases go by the node, torch_npu by the runtime's number
     places = {device.index: device.node for device in Site().devices}
     with Leases(default_folder()).lend([places.get(chosen.device, chosen.device)], Sharing.EXCLUSIVE, 600.0):
         npu.set_device(chosen.device)

@@ -21,6 +21,7 @@ def _exclusive(t: Any, x: Any, dim: int) -> Any:
 
 def _hinge(t: Any, predictions: Any, targets: Any) -> Any:
     rows = targets.expand_as(predictions)
+    # torch has no plain hinge loss; for labels of -1 this one is max(0, margin - x)
     return t.nn.functional.hinge_embedding_loss(predictions * rows, -t.ones_like(rows), margin=1.0)
 
 
@@ -29,6 +30,7 @@ def _stepped(
 ) -> Any:
     """The parameter after one step of a torch optimizer whose state is given."""
     parameter = t.nn.Parameter(param.clone())
+    # clones: an optimizer works in place, and the inputs are used again for later samples
     parameter.grad = grad.clone()
     optimizer = kind([parameter], **options)
     optimizer.state[parameter] = {name: value.clone() for name, value in state.items()}
@@ -37,6 +39,7 @@ def _stepped(
 
 
 def _adagrad(t: Any, param: Any, grad: Any, accum: Any, lr: float, eps: float) -> Any:
+    # the number of steps enters only where the learning rate decays
     state = {"step": t.tensor(0.0), "sum": accum}
     return _stepped(t, t.optim.Adagrad, param, grad, state, {"lr": lr, "eps": eps})
 
@@ -44,6 +47,7 @@ def _adagrad(t: Any, param: Any, grad: Any, accum: Any, lr: float, eps: float) -
 def _adam(
     t: Any, param: Any, grad: Any, m: Any, v: Any, beta1: float, beta2: float, lr: float, eps: float, step: int
 ) -> Any:
+    # torch counts this step itself, before it corrects the bias
     state = {"step": t.tensor(float(step - 1)), "exp_avg": m, "exp_avg_sq": v}
     return _stepped(t, t.optim.Adam, param, grad, state, {"lr": lr, "betas": (beta1, beta2), "eps": eps})
 

@@ -38,6 +38,7 @@ def _gelu_gradient(t: Any, dy: Any, x: Any, approximate: int) -> Any:
 def _geglu_grad(t: Any, dy: Any, x: Any, gelu: Any, dim: int, approximate: int, activate_left: bool) -> Any:
     left, right = t.chunk(x, 2, dim)
     a, b = (left, right) if activate_left else (right, left)
+    # `gelu` is the activated half as the forward pass saved it
     da, db = _gelu_gradient(t, dy * b, a, approximate), dy * gelu
     return t.cat((da, db) if activate_left else (db, da), dim)
 
@@ -58,6 +59,7 @@ def _fast_gelu_grad(t: Any, dy: Any, x: Any) -> Any:
 
 
 def _softmax_grad(t: Any, softmaxOutput: Any, gradOutput: Any, values: Any) -> Any:
+    # the product of the softmax with `values` is part of the operator: its gradient comes first
     grad = t.matmul(gradOutput, values.transpose(0, 1))
     return (grad - (softmaxOutput * grad).sum(-1, keepdim=True)) * softmaxOutput
 
@@ -70,9 +72,11 @@ def _mul_sigmoid(t: Any, x1: Any, x2: Any, t1: float, t2: float, t3: float) -> A
 def _flash_attention(t: Any, query: Any, key: Any, value: Any, scale_value: float, head_num: int) -> Any:
     q, k, v = (tensor.unflatten(2, (head_num, -1)).transpose(1, 2) for tensor in (query, key, value))
     scores = scale_value * t.matmul(q, k.transpose(2, 3))
+    # torch's own attention does not return the largest score and the sum of the powers
     largest = scores.max(-1, keepdim=True).values
     powers = t.exp(scores - largest)
     total = powers.sum(-1, keepdim=True)
+    # the operator repeats both statistics over a block of 32 bytes: eight floats
     return largest.expand(-1, -1, -1, 8), total.expand(-1, -1, -1, 8), _merged(t, t.matmul(powers, v) / total)
 
 
@@ -81,11 +85,13 @@ def _merged(t: Any, heads: Any) -> Any:
 
 
 def _non_finite(t: Any, tensor_list: Any) -> Any:
+    # Python's `all` would copy each tensor's answer to the host and wait for it
     return t.stack([t.isfinite(tensor).all() for tensor in tensor_list]).all().logical_not().float().reshape(1)
 
 
 def _unscale(t: Any, scaled_grads: Any, found_inf: Any, inv_scale: float) -> Any:
     bad = t.stack([t.isfinite(scaled_grad).all() for scaled_grad in scaled_grads]).all().logical_not()
+    # the flag is only ever raised: one that other gradients have set stays
     return t._foreach_mul(scaled_grads, inv_scale), t.maximum(found_inf, bad.to(found_inf.dtype))
 
 
@@ -94,10 +100,12 @@ def _rounded(t: Any, x: Any, roundMode: int) -> Any:
 
 
 def _quant_matmul(t: Any, a: Any, b: Any, scale: Any, per_token_scale: Any) -> Any:
+    # torch.matmul of int8 has a result of int8, in which sums wrap
     return t.matmul(a.to(scale.dtype), b.to(scale.dtype)) * scale * per_token_scale[:, None]
 
 
 def _group_gemm(t: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any, mList: Any, kList: Any, nList: Any) -> Any:
+    # the matrices of all groups lie flat in one tensor, one behind the other
     sizes = list(zip(mList, kList, nList, strict=True))
     lefts, rights = t.split(a, [m * k for m, k, _ in sizes]), t.split(b, [k * n for _, k, n in sizes])
     sums = t.split(c, [m * n for m, _, n in sizes])
@@ -118,6 +126,7 @@ def _slice_m(t: Any, a: Any, b: Any, groupList: Any) -> Any:
 
 
 def _slice_k(t: Any, a: Any, b: Any, groupList: Any) -> Any:
+    # `a` lies column by column in memory, although its shape says [m, k]
     columns, lengths = a.reshape(a.shape[1], a.shape[0]), _lengths(groupList)
     parts = zip(t.split(columns, lengths), t.split(b, lengths), strict=True)
     return t.stack([t.matmul(left.transpose(0, 1), right) for left, right in parts]).reshape(-1)
@@ -151,6 +160,7 @@ def _gather(t: Any, x: Any, indices: Any, axis: int, batchDims: int, negativeInd
 
 
 def _cross(t: Any, x1: Any, x2: Any, dim: int) -> Any:
+    # -65530 is the operator's default for an absent axis: then it is the first of extent 3
     return t.linalg.cross(x1, x2, dim=x1.shape.index(3) if dim == -65530 else dim)
 
 
@@ -176,6 +186,7 @@ def _cross_entropy(
 
 
 def _mse_grad(t: Any, predict: Any, label: Any, dout: Any, reduction: str) -> Any:
+    # the backward function takes the number of ATen's enumeration instead of the word
     code = {"none": 0, "mean": 1, "sum": 2}[reduction]
     if dout.numel() == 1 or reduction == "none":
         return t.ops.aten.mse_loss_backward(dout, predict, label, code)
@@ -184,10 +195,12 @@ def _mse_grad(t: Any, predict: Any, label: Any, dout: Any, reduction: str) -> An
 
 def _masked_select(t: Any, x: Any, mask: Any) -> Any:
     chosen = t.masked_select(x, mask)
+    # rank and extent of the first output, which only the data decide
     return chosen, t.tensor([1, chosen.numel()])
 
 
 def _muls(t: Any, x: Any, value: float) -> Any:
+    # integers times a fraction are floats in torch; the operator truncates them back to their type
     return t.mul(x, value) if x.is_floating_point() else t.mul(x, value).to(x.dtype)
 
 
@@ -208,10 +221,12 @@ def _ccopy(t: Any, x: Any, n: int, incx: int, incy: int) -> Any:
 
 def _sums(t: Any, x: Any, n: int, incx: int) -> Any:
     chosen = _strided(x, n, incx)
+    # single precision, so that ties of the operator are ties here, too
     return (t.abs(chosen.real) + t.abs(chosen.imag)).float()
 
 
 def _sscal(t: Any, x: Any, alpha: float, n: int, incx: int) -> Any:
+    # the product is in place, and the inputs are used again for later samples
     y = t.clone(x)
     _strided(y, n, incx).mul_(alpha)
     return y
@@ -237,6 +252,7 @@ def _add_layer_norm(
 def _inplace_add_layer_norm(
     t: Any, x1: Any, x2: Any, gamma: Any, beta: Any, bias: Any, epsilon: float, additional_output: bool
 ) -> Any:
+    # the last output is in the memory of `x2`: where no sum is asked for, it is `x2` itself
     y, mean, rstd, x = _add_layer_norm(t, x1, x2, gamma, beta, bias, epsilon, True)
     return y, mean, rstd, x if additional_output else x2
 
@@ -260,6 +276,7 @@ def _batch_norm(
     t: Any, x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any,
     epsilon: float, momentum: float, is_training: bool,
 ) -> Any:  # fmt: skip
+    # torch updates running statistics in place
     mean, variance = t.clone(running_mean), t.clone(running_var)
     y, save_mean, save_rstd = t.native_batch_norm(x, weight, bias, mean, variance, is_training, momentum, epsilon)
     return (y, mean, variance, save_mean, save_rstd) if is_training else (y, mean, variance, None, None)
@@ -303,6 +320,7 @@ def _adam_w(
     t: Any, var: Any, m: Any, v: Any, grad: Any, step: float, max_grad_norm: Any, lr: float, beta1: float, beta2: float,
     weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
 ) -> Any:  # fmt: skip
+    # `step` counts the steps before this one; the correction of the bias counts this one, too
     gradient, count = -grad if maximize else grad, step + 1
     m, v = beta1 * m + (1 - beta1) * gradient, t.addcmul(beta2 * v, gradient, gradient, value=1 - beta2)
     largest = t.maximum(max_grad_norm, v) if amsgrad else max_grad_norm
@@ -358,6 +376,7 @@ def _strided_slice_assign(
 
 def _reverse_sequence(t: Any, x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int) -> Any:
     moved = x.movedim((batch_dim, seq_dim), (0, 1))
+    # torch's `flip` reverses whole axes; here each row has a length of its own
     lengths, place = seq_lengths.long()[:, None], t.arange(moved.shape[1], device=x.device)[None]
     source = t.where(place < lengths, lengths - 1 - place, place)
     source = source.reshape(*source.shape, *(1,) * (x.ndim - 2)).expand(moved.shape)
@@ -365,6 +384,7 @@ def _reverse_sequence(t: Any, x: Any, seq_lengths: Any, seq_dim: int, batch_dim:
 
 
 def _eye(t: Any, y: Any, num_rows: int, num_columns: int) -> Any:
+    # 0 columns stand for a square matrix
     return t.eye(num_rows, num_columns or num_rows, dtype=y.dtype, device=y.device).expand(y.shape).contiguous()
 
 

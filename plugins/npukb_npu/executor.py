@@ -145,6 +145,7 @@ class NpuExecutor:
 
     def prepare(self, say: Callable[[str], None], track: Track) -> None:  # noqa: ARG002  the protocol's signature
         """Refuse to start where builds or devices cannot work; nothing is repaired or replaced here."""
+        # without torch the eager baseline cannot be measured, but kernels can be judged
         obstacle = discovery.first_obstacle(
             [finding for finding in discovery.findings(self._site) if finding.name not in ("torch_npu",)]
         )
@@ -158,6 +159,7 @@ class NpuExecutor:
         if not self._args.devices:
             return self._site.devices
         known = {device.index: device for device in self._site.devices}
+        # no comma: that one separates the executor's arguments
         wanted = [int(number) for number in re.split(r"[;:\s]+", self._args.devices.strip())]
         if missing := [number for number in wanted if number not in known]:
             raise UsageError(
@@ -237,6 +239,7 @@ class NpuExecutor:
         """Run one case on a leased device; a device that suffers from it is probed and, if need be, taken out."""
         built = self._built.get(request.artifact.path)
         sharing = Sharing.SHARED if self._args.profile is Detail.OFF else Sharing.EXCLUSIVE
+        # leases are shared by all processes of a machine, which agree on nodes only
         by_node = {device.node: device for device in self.devices}
         with tempfile.TemporaryDirectory(prefix="run-", dir=self._folder()) as name:
 
@@ -274,6 +277,7 @@ class NpuExecutor:
             library=str(built.library),
             folders=tuple(str(library_folder) for library_folder in self._site.library_folders),
             arguments=layout.arguments,
+            # an operator's tiling function chooses blocks and workspace
             blocks=0 if call else "vector" if request.task.core is Core.VECTOR else "cube",
             workspace_bytes=0 if call else _workspace_bytes(request.task, built),
             seed=request.seed,
@@ -360,6 +364,7 @@ class NpuExecutor:
 
 def entry_file(files: Mapping[str, str], kernel: str) -> str | None:
     """The source file that defines the kernel; None when there is none."""
+    # with the body's brace: a declaration may stand in another file than the definition
     entry = re.compile(rf"__global__[^;{{]*\b{re.escape(kernel)}\s*\([^;{{]*\)\s*\{{", re.DOTALL)
     return next((name for name in sorted(files) if entry.search(files[name])), None)
 

@@ -19,6 +19,7 @@ def main(project: Path, answer: Path, settings: Path) -> None:
     """The project with the answer in the place of the generator's stubs."""
     for folder in FOLDERS:
         for stub in sorted(project.joinpath(folder).rglob("*")):
+            # the generator's CMake files stay: they build the project
             if stub.suffix in STUBS:
                 stub.unlink()
     for file in sorted(answer.rglob("*")):

@@ -66,6 +66,7 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
     unfitted: dict[str, str] = {}
     usable = []
     for equation in equations:
+        # the difference of two noisy times can be negative; relative errors need a time to divide by
         if equation.seconds > 0:
             usable.append(equation)
         else:
@@ -82,6 +83,7 @@ def fit(table: Table, rows: Sequence[Row], timer: Timer, clock_hz: float) -> Fit
             enters = table.enters(name)
             used = ", ".join(equation.row for equation in usable if name in equation.coefficients)
             fitted[name] = Measured(enters.value_of(share, clock_hz), enters.unit, used)
+            # one of its rows had no time, but another had
             unfitted.pop(name, None)
     return Fit(
         {name: measured for name, measured in fitted.items() if "." not in name},
@@ -98,6 +100,7 @@ def _equations(rows: Sequence[Row], timer: Timer, clock_hz: float) -> Iterable[_
     for row in [*(plain for plain in rows if plain not in refers), *refers]:
         if row.rate:
             low, high = row.counts
+            # what a call costs whatever its count is in both and cancels out
             more = timer(row, high).seconds - timer(row, low).seconds
             yield _Equation(row.what, more, {row.rate: float(high - low)})
         if row.cost:
@@ -126,10 +129,14 @@ def _solve(
     matrix = np.array(
         [[equation.coefficients.get(name, 0.0) / equation.seconds for name in names] for equation in equations]
     )
+    # without equations NumPy makes an array of one axis
     matrix = matrix.reshape(len(equations), len(names))
+    # columns are seconds, bytes or products: of one length, they share the threshold of small singular values
     scale = np.linalg.norm(matrix, axis=0)
     inverse = np.linalg.pinv(matrix / scale, rcond=1e-9)
+    # each equation is divided by its time, which leaves 1 on the other side
     shares = inverse @ np.ones(len(equations)) / scale
+    # the identity where the rows determine every number; elsewhere a row shows what is mixed in
     resolved = inverse @ (matrix / scale)
     determined = np.abs(resolved - np.eye(len(names))).max(axis=1, initial=0.0) < _DETERMINED
     misfits = matrix @ shares - 1

@@ -225,6 +225,7 @@ def simulated_us(folder: Path) -> float | None:
             rows = list(csv.DictReader(stream))
         times = [float(row["running_time(us)"]) for row in rows if _is_number(row.get("running_time(us)"))]
         if times:
+            # lines of one core follow each other, cores run side by side
             totals.append(sum(times))
     return max(totals) if totals else None
 
@@ -271,6 +272,7 @@ def _inputs_intact(request: RunRequest, layout: Layout, work: Path) -> bool:  # 
         value = request.inputs[spec.name]
         if not isinstance(buffer, Buffer) or buffer.restore or value is None or isinstance(value, list):
             continue
+        # the program writes every argument back to its file, inputs as well
         now = np.fromfile(buffer.file, dtype=np.uint8)
         if not np.array_equal(now, np.ascontiguousarray(value).reshape(-1).view(np.uint8)):
             return False

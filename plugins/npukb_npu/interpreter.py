@@ -46,12 +46,14 @@ def choose(environ: Mapping[str, str]) -> Interpreter:
     """Ours when it has everything, else the first ``python3`` of the user's that has, else ours. The first of the path
     is often that of an environment which has nothing of the toolkit's: all of the path are looked at.
     """
+    # no folders: the walls let our own interpreter be read anyway
     own = Interpreter(Path(sys.executable), (), tuple(name for name in NEEDED if find_spec(name) is None))
     if not own.missing:
         return own
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     others = (*(shutil.which("python3", path=folder) for folder in folders if folder), *_OTHERS)
     for program in dict.fromkeys(filter(None, others)):
+        # a tuple of pairs, since lru_cache needs arguments with a hash
         other = _asked(Path(program), tuple((name, environ[name]) for name in _PASSED_ON if name in environ))
         if other is not None and not other.missing:
             return other

@@ -123,6 +123,7 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Replace the report in one step."""
+        # the worker may be killed while it writes
         partial = path.with_suffix(".part")
         partial.write_text(json.dumps(asdict(self)), encoding="utf-8")
         partial.replace(path)
@@ -133,5 +134,6 @@ class Report:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             return cls(**data)
+        # TypeError for unknown fields: an answer's host code runs in the worker and could write here, too
         except (OSError, ValueError, TypeError):
             return cls()

@@ -55,6 +55,7 @@ def machine_file(rows: Sequence[ParityRow], name: str, base: str) -> str:
     low, high = nine_in_ten([row.measured_us / row.predicted_us for row in rows])
     times = [row.predicted_us for row in rows]
     return (
+        # a file that was written by this command before has such a section already
         f"{_SECTION.sub('', text)}# from {len(rows)} kernels measured on {measured_on}: measured over predicted times\n"
         f"residuals: {{rows: {len(rows)}, low: {low:.4g}, high: {high:.4g}, "
         f"shortest_us: {min(times):.4g}, longest_us: {max(times):.4g}}}\n"

@@ -90,6 +90,7 @@ class Leases:
                     try:
                         yield device
                     finally:
+                        # closing the handle gives the lock back
                         os.close(handle)
                     return
             if self._clock() >= deadline or self._lost(devices):
@@ -100,6 +101,7 @@ class Leases:
         """Put a device that failed its probes into quarantine, for longer than the last time in a row."""
         before = self.quarantine(device)
         failures = before.failures + 1 if before is not None else 1
+        # the exponent has a bound of its own: a power of many failures is no float any more
         length_s = min(_FIRST_QUARANTINE_S * 2.0 ** min(failures - 1, 16), LONGEST_QUARANTINE_S)
         noted = Quarantine(device, reason, self._wall() + length_s, failures)
         note = self._note(device)
@@ -152,6 +154,7 @@ class Leases:
         )
 
     def _try(self, device: int, sharing: Sharing) -> int | None:
+        # opened anew each time: locks of two handles exclude each other within a process, too
         handle = _opened(self._shared() / f"device-{device}.lock")
         try:
             fcntl.flock(handle, sharing.value | fcntl.LOCK_NB)

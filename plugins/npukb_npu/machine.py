@@ -50,6 +50,7 @@ def visible(named: str | None, count: int) -> tuple[int, ...]:
         if number is None or int(number[0]) >= count:
             break
         numbers.append(int(number[0]))
+        # a number with something behind it still counts, and is the last one
         if number[0] != entry:
             break
     return tuple(numbers)
@@ -60,6 +61,7 @@ def _places(mapping: str) -> dict[int, tuple[int, int]]:
     header: list[str] = []
     chips: dict[int, tuple[int, int]] = {}
     for line in mapping.splitlines():
+        # names of columns hold single blanks
         cells = [cell for cell in re.split(r"\s{2,}|\t", line.strip()) if cell]
         if "NPU ID" in cells and "Chip ID" in cells:
             header = cells

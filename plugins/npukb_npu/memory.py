@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GUARD_BYTES", "Allocator", "Placed", "Space"]
 
 GUARD_BYTES = 4096
+# arguments of a kernel are device addresses at multiples of 512 bytes
 _ALIGNMENT = 512
 
 

@@ -41,7 +41,9 @@ _HELP_S = 30.0
 _WARM_UPS = 10
 #: How long a unit works, as a share of its core's time; waits and conflicts have other names.
 _SHARE = re.compile(r"ai[vc]_(?:vec|cube|scalar|mte[123]|fixpipe)_ratio")
+# to the units of counters: us, KB, a share. Rates stay as they are printed: the profiler's GB are GiB
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "kb": 1.0, "mb": 1024.0, "b": 1 / 1024, "%": 0.01, "gb/s": 1.0, "": 1.0}
+# a second bracket, which some tables put behind the unit, is no part of either
 _HEADER = re.compile(r"^\s*(?P<name>[^()]+?)\s*(?:\((?P<unit>[^)]*)\))?\s*(?:\([^)]*\))?\s*$")
 
 
@@ -118,6 +120,7 @@ def read_folder(folder: Path) -> dict[str, float]:
             if numbers:
                 total = sum(numbers)
                 counters[column.counter] = total if column.join is Join.SUM else total / len(numbers)
+    # reads alone would look like little traffic
     both = [counters[name] for name in _MAIN_MEMORY if name in counters]
     return counters | ({"main_memory_datas_kb": sum(both)} if len(both) == len(_MAIN_MEMORY) else {})
 
@@ -144,6 +147,7 @@ def _basic(row: Mapping[str, tuple[str, float]]) -> Basic:
         value = _number(text)
         return 0.0 if value is None else value * factor
 
+    # a table has one of the two; the other counts as 0
     blocks = max(number(name) for name in _BLOCKS)
     name = row.get("op name", row.get("name", ("", 1.0)))[0]
     return Basic(name, number("task duration") or number("duration"), int(blocks), number("current freq"))
@@ -151,10 +155,12 @@ def _basic(row: Mapping[str, tuple[str, float]]) -> Basic:
 
 def _rows(path: Path) -> list[dict[str, tuple[str, float]]]:
     """Rows as name in lower case to text and the factor of its unit."""
+    # a byte order mark would become part of the first column's name
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         reader = csv.reader(stream)
         header = [_name_and_factor(cell, path) for cell in next(reader, [])]
         return [
+            # not strict: a row may be shorter than the header
             {name: (text.strip(), factor) for (name, factor), text in zip(header, row, strict=False)}
             for row in reader
             if any(cell.strip() for cell in row)
@@ -166,6 +172,7 @@ def _name_and_factor(cell: str, path: Path) -> tuple[str, float]:
     if header is None:
         return cell.strip().lower(), 1.0
     unit = (header["unit"] or "").strip().lower()
+    # refused: taken as it is, the number would be wrong by an unknown factor
     if unit not in _UNITS:
         raise ExecutorError(
             f"{path.name}: column {cell!r} has a unit that is not known", remedy="report it with the file"
@@ -186,9 +193,11 @@ def _columns(path: Path) -> dict[str, list[float]]:
 def _number(text: str) -> float | None:
     """A cell's number; None for ``N/A``, ``NA``, nothing, and what is no finite number."""
     try:
+        # digits may be grouped by commas, and a cell may repeat the unit
         value = float(text.rstrip("%").replace(",", ""))
     except ValueError:
         return None
+    # only NaN differs from itself
     return value if value == value and abs(value) != float("inf") else None
 
 
@@ -216,12 +225,14 @@ def profile_case(
     folder = work / "msprof"
     folder.mkdir()
     path = work / "profile.json"
+    # orderly: the profiler writes its tables when a process ends in order
     profiled = replace(job, report=str(work / "profiled.json"), orderly=True)
     path.write_text(profiled.dumps(), encoding="utf-8")
     worker = bench.confined((sys.executable, "-m", "npukb_npu.worker", str(path)), work, _PROFILE_S, read)
     libraries = [str(library) for library in (*site.library_folders, *read)]
     environment = environment_for(site, work / "private", Path(job.package) if job.package else None, libraries)
     command = (*site.profiler, f"--output={folder}", *_options(site, environment, work, kernel), *worker)
+    # the profiler starts the worker, not `Bench`, which would set this
     environment["PYTHONPATH"] = ":".join((str(Path(__file__).parents[1]), *sys.path))
     finished = run(command, work=work, environment=environment, wall_s=_PROFILE_S)
     tables = sorted(folder.glob("**/OpBasicInfo.csv"))
@@ -231,6 +242,7 @@ def profile_case(
             f"{' '.join(site.profiler)} wrote no tables for kernel {kernel}: {tail}",
             remedy="try --executor_args profile=time",
         )
+    # the folders' names hold the time: the last is the latest
     basic = read_basic(tables[-1].parent)
     counters = {**profile.counters, **read_folder(tables[-1].parent)}
     if basic is not None:
@@ -245,5 +257,6 @@ def _busiest(counters: Mapping[str, float]) -> str:
     shares = {name: value for name, value in counters.items() if _SHARE.fullmatch(name)}
     if not shares:
         return ""
+    # by name as well: which of equal shares is told must not depend on the order of columns
     most = max(shares, key=lambda name: (shares[name], name))
     return f"{shares[most]:.0%} of the cores' time {most.removesuffix('_ratio')} works, more than any other unit"

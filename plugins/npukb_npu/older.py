@@ -56,6 +56,7 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
     settings = {
         "ASCEND_CANN_PACKAGE_PATH": home,
         "ASCEND_COMPUTE_UNIT": unit,
+        # the generated project lies one folder below the build's own
         "CMAKE_CXX_COMPILER": f"${{sourceDir}}/../{projects.HOST_COMPILER}",
         "vendor_name": vendor,
     }

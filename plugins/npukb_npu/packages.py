@@ -66,6 +66,7 @@ def refused(installer: Path, output: str, *, timed_out: bool, machine: str) -> T
     """Why a package was not installed. None of this is an answer's doing."""
     said = output.strip()[-_TAIL:]
     lower = output.lower()
+    # before the time-out: a question that nobody answers may end in one
     if any(words in lower for words in _ASKS):
         return ToolchainError(
             f"the installer asks what to do with a package that is already there: {said}",

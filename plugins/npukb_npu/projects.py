@@ -80,6 +80,7 @@ def custom_operator(files: Mapping[str, str], operator: str, vendor: str, unit: 
     kernel = kernel_file(own, operator)
     folder = str(PurePosixPath(kernel).parent.relative_to("op_kernel")) if kernel else "."
     presets = {
+        # the first format of presets, which came with CMake 3.19
         "version": 1,
         "cmakeMinimumRequired": {"major": 3, "minor": 19, "patch": 0},
         "configurePresets": [
@@ -124,6 +125,7 @@ def registered(files: Mapping[str, str], unit: str) -> dict[str, str]:
     """
     host = {name for name in files if name.startswith("op_host/")}
     named = re.compile(rf'\bAddConfig\(\s*"{unit}"')
+    # never twice: no page says what a second registration of a family does
     if unit not in ALIKE_UNITS or any(named.search(files[name]) for name in host):
         return dict(files)
 

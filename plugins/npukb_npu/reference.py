@@ -141,6 +141,7 @@ def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     yield f"| {' | '.join(header)} |"
     yield "|" + "---|" * len(header)
     for row in rows:
+        # a bar in a cell would begin another column
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
     yield ""
 

@@ -69,6 +69,7 @@ class Row(BaseModel):
     core: Core | None = None
     setup: str = ""
     x: int = 0
+    # 256 bytes off, so that it shares no bank group with `x`
     y: int = 65536 + 256
     z: int = 131072
     side: int = 16

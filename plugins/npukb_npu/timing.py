@@ -43,12 +43,14 @@ class Timing:
 def measure(sample_us: Callable[[int], float], clock: Callable[[], float], budget: Budget) -> Timing:
     """Time ``sample_us``, which is told the number of the copy to run on and returns the time of one launch in us."""
     number, started = 0, clock()
+    # a few at least, as the first launch loads the kernel, however long it takes
     while number < 3 or clock() - started < budget.warmup_s:
         sample_us(number % budget.copies)
         number += 1
     samples: list[float] = []
     started = clock()
     while len(samples) < budget.most_samples:
+        # counted on from the warm-up: no launch runs on the copy of the one before
         samples.append(sample_us(number % budget.copies))
         number += 1
         if len(samples) >= budget.least_samples and clock() - started >= budget.sampling_s:
@@ -60,6 +62,7 @@ def summarise(samples: Sequence[float]) -> Timing:
     """Median, interval and noise of samples in the order in which they were taken."""
     middle = median(samples)
     low, high = median_interval(samples)
+    # in turns: a drift of the clock is in both halves alike
     halves = samples[0::2], samples[1::2]
     noise = abs(median(halves[0]) - median(halves[1])) / middle if len(samples) > 1 and middle else 0.0
     return Timing(middle, low, high, noise, len(samples))
@@ -73,6 +76,7 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
     ordered, count = sorted(samples), len(samples)
     total = 2**count
     outside, rank = 1, 0  # the probability, times total, that fewer than rank + 1 samples are below the median
+    # twice, for both sides: how many samples lie below the median is binomial with 1/2
     while rank + 1 < count // 2 and 2 * (outside + comb(count, rank + 1)) <= (1 - confidence) * total:
         rank += 1
         outside += comb(count, rank)

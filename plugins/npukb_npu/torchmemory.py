@@ -36,9 +36,11 @@ class TorchMemory:
         try:
             tensor = self._torch.empty(size, dtype=self._torch.uint8, device=self._device)
         except RuntimeError as error:
+            # torch raises one type for everything: only the message tells
             if "out of memory" not in str(error):
                 raise
             raise AclError("torch.empty", _OUT_OF_MEMORY, str(error)) from error
+        # torch hands the memory of a tensor that nobody holds to the next one
         self._kept.append(tensor)
         return int(tensor.data_ptr())
 

@@ -102,6 +102,7 @@ def try_folders(folders: Sequence[tuple[str, Path]]) -> Iterator[Finding]:
     for name, folder in folders:
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            # permissions do not tell of a full disk or of a mount that may only be read
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:

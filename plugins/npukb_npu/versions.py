@@ -47,6 +47,7 @@ MATCHES: tuple[Match, ...] = (
 
 def mismatch(torch: str, torch_npu: str, cann: str) -> str:
     """What does not fit, in one sentence; empty when the documented table has the combination or does not know it."""
+    # builds of one release differ in what follows the plus, such as +cpu
     torch, torch_npu = torch.partition("+")[0], torch_npu.partition("+")[0]
     base = re.sub(r"\.(post|rc|dev)\d+$", "", torch_npu)
     if base != torch:

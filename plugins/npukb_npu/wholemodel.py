@@ -68,6 +68,7 @@ def read_launches(path: Path) -> Iterator[Launch]:
 
 
 def _plain_header(name: str) -> str:
+    # a blank may stand before the unit
     return re.sub(r"\s+(?=\()", "", name.strip().lower())
 
 
@@ -77,8 +78,10 @@ def _launch(cells: Mapping[str, str]) -> Launch | None:
         time_us = float(cells["time"].replace(",", "").strip())
     except ValueError:
         return None
+    # in this form NaN is left out, too
     if not time_us > 0:
         return None
+    # op_summary puts quotes of its own around a list, inside those of CSV; nothing between semicolons is a scalar
     shapes = tuple(_shape(text) for text in cells["shapes"].strip().strip('"').split(";"))
     dtypes = tuple(_dtype(text) for text in cells["dtypes"].strip().strip('"').split(";"))
     return Launch(_plain(cells["type"]), shapes, dtypes, time_us)
@@ -103,6 +106,7 @@ def match(launches: Iterable[Launch], tasks: Iterable[Task]) -> Imported:
     for task in tasks:
         for case in task.cases:
             shapes, dtypes = _tensors(case)
+            # a set: where both are one name, two entries would make the case look ambiguous
             for name in {_plain(task.name), _plain(task.kernel)}:
                 cases.setdefault((name, shapes, dtypes), []).append((task.name, case.id))
     samples: dict[tuple[str, str], list[float]] = {}

@@ -30,6 +30,7 @@ __all__ = ["main"]
 
 _PROBE_BYTES = 1 << 20
 _PROBE_TIMEOUT_MS = 10_000
+# the largest cache of the family: flushing more than there is does no harm
 _FALLBACK_L2_BYTES = 192 << 20
 _LIMIT_SHARE = 0.8  # of the time-out, after which the hardware is to stop a kernel: before we give up waiting
 
@@ -59,6 +60,7 @@ class _Direct:
     def launch(self, space: Space, stream: int) -> None:
         workspace = space.workspace.address if space.workspace else 0
         pointers = [*space.pointers, workspace]
+        # a host function says what it takes; a kernel takes the task's tensors and then the workspace
         if self._words:
             pointers = [_address(space, workspace, kind, value) for kind, value in self._words]
         code = self._start(self._blocks, stream, (ctypes.c_void_p * len(pointers))(*pointers))
@@ -77,6 +79,7 @@ class _Operator:
     def __init__(self, acl: Acl, job: Job, call: OperatorCall, report: Report) -> None:
         library = ctypes.CDLL(job.library, mode=ctypes.RTLD_GLOBAL)
         self._prepare, self._run = getattr(library, call.prepare), getattr(library, call.run)
+        # the first phase has no argtypes: its parameters differ by operator and come as ctypes objects
         self._prepare.restype = self._run.restype = ctypes.c_int
         self._run.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p)
         self._acl, self._call, self._job, self._report = acl, call, job, report
@@ -94,6 +97,7 @@ class _Operator:
         if code:
             raise AclError(self._call.prepare, code, self._acl.recent_error())
         wanted = self._workspace_bytes.value
+        # memory is never given back, so a workspace that is large enough is used again
         if wanted and (space.workspace is None or space.workspace.buffer.nbytes < wanted):
             self._begin(Phase.WORKSPACE)
             space.workspace = space.add(Buffer("workspace", wanted, (), 0))
@@ -115,6 +119,7 @@ class _Operator:
         extents = self._acl.view_shape(self._described[id(space)][position].value)
         [placed] = space.members[shape] or []
         words = np.array([len(extents), *extents], np.uint64).view(np.uint8)
+        # cut to the task's tensor: NumPy refuses to assign more than fits
         placed.contents[: words.size] = words[: placed.contents.size]
 
     def _begin(self, phase: Phase) -> None:
@@ -124,6 +129,7 @@ class _Operator:
     def _value(self, kind: str, value: Any, space: Space) -> Any:
         if kind == Kind.TENSOR:
             placed = space.members[value]
+            # an absent tensor is a null pointer
             return ctypes.c_void_p(None if placed is None else self._tensor(placed[0]))
         if kind == Kind.TENSOR_LIST:
             members = space.members[value] or []
@@ -163,6 +169,7 @@ class _Sitting:
         self.job, self.report = job, report
         folders = tuple(map(Path, job.folders))
         self.acl = Acl(folders, meta=job.call is not None)
+        # before `open`: torch_npu initialises the runtime, which a process may do once
         torch_memory = TorchMemory(job.device) if job.torch_memory else None
         self.acl.open(job.device, initialise=torch_memory is None)
         self.memory: Allocator = torch_memory or self.acl
@@ -191,6 +198,7 @@ class _Sitting:
         used = spaces[0]
         if budget is not None:
             self.begin(Phase.PREPARE)
+            # before the copies, which take as much memory as is left
             scratch = self._scratch()
             spaces += self._more_spaces(launcher, budget.copies - 1)
             budget = replace(budget, copies=len(spaces))
@@ -263,6 +271,7 @@ class _Sitting:
 
     def _collect(self, launcher: _Launcher, spaces: Sequence[Space], used: Space) -> None:
         """Look at every copy's guards; outputs are those of the copy that was used last."""
+        # all copies: a kernel may write outside of its tensors in some launches only
         for placed in (tensor for space in spaces for tensor in space.placed):
             self.report.damaged += [[placed.buffer.name, side, count] for side, count in placed.collect()]
         if self.job.call and self.job.call.late and isinstance(launcher, _Operator):
@@ -270,6 +279,7 @@ class _Sitting:
         for placed in used.placed:
             if placed.buffer.result:
                 Path(placed.buffer.result).write_bytes(placed.contents.tobytes())
+            # only inputs have a file; a workspace may change
             elif placed.buffer.file and not placed.is_as_it_was:
                 self.report.changed.append(placed.buffer.name)
 
@@ -290,6 +300,7 @@ def _probe(device: int, folders: Sequence[str]) -> None:
     acl.open(device)
     if not acl.device_works(device):
         raise AclError("aclrtQueryDeviceStatus", -1, "the device is not in its normal state")
+    # every word differs, so that repeated or shifted memory is noticed
     pattern = np.arange(_PROBE_BYTES, dtype=np.uint32).view(np.uint8)[:_PROBE_BYTES].copy()
     back = np.zeros_like(pattern)
     address = acl.malloc(_PROBE_BYTES)

@@ -98,6 +98,7 @@ class OpenAIBatchBackend:
     async def _batch(self, lines: str) -> dict[str, Any]:
         """The batch of these questions: one that is there and has not failed, else a new one."""
         mark = hashlib.sha256(lines.encode()).hexdigest()
+        # As many as a page may hold; batches on further pages are not looked for.
         listed = await self._get("/batches?limit=100")
         for batch in listed.get("data") or ():
             if (batch.get("metadata") or {}).get(_MARK) == mark and batch.get("status") not in _GONE:

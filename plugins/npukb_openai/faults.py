@@ -27,6 +27,7 @@ _FATAL_STATUS: Mapping[int, str] = {
     404: "check model and base_url (it usually ends in /v1)",
 }
 _ADDRESS = "check base_url: it is the address of the API, not of a page about it, and usually ends in /v1"
+# 409: the official client asks again as well, since OpenAI answers so when it waited for a lock too long.
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _CONTEXT_LENGTH = (
     "context_length_exceeded",

@@ -20,7 +20,7 @@ _FINISH_REASONS = {
     "length": FinishReason.LENGTH,
     "max_tokens": FinishReason.LENGTH,
     "tool_calls": FinishReason.STOP,
-    "function_call": FinishReason.STOP,
+    "function_call": FinishReason.STOP,  # from servers that know the older form of tools alone
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 
@@ -83,6 +83,7 @@ def completion_of(response: object, model: str, sent: Mapping[str, Any] | None =
     if message is None:
         raise MalformedAnswer(f"the server sent a choice without a message: {_excerpt(response)}")
     reason = getattr(choice, "finish_reason", None)
+    # A refusal stands in a field of its own, with no content beside it.
     text = _text(getattr(message, "content", None)) or _text(getattr(message, "refusal", None))
     calls = _calls(getattr(message, "tool_calls", None))
     if not text and not reason and not calls:
@@ -108,6 +109,7 @@ def _calls(listed: object) -> tuple[ToolCall, ...]:
     for number, call in enumerate(listed if isinstance(listed, list) else []):
         function = getattr(call, "function", None)
         arguments = getattr(function, "arguments", None)
+        # The protocol has arguments as text; some servers send the object itself.
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
         name = _text(getattr(call, "id", None))
         if not name or name in calls:

@@ -37,6 +37,7 @@ class RayCluster:
         patience_s: float,
     ) -> None:
         # before the import, which may read them; what the user has set stays
+        # without the first, Ray reports to its makers how it is used
         for name, value in {"RAY_USAGE_STATS_ENABLED": "0", **_RAYS_PATIENCE}.items():
             os.environ.setdefault(name, value)
         with imports_of_ray():

@@ -64,6 +64,7 @@ class RayExecutor:
             raise UsageError(
                 "the executor ray cannot judge with itself", field="executor_args.inner", remedy="name another executor"
             )
+        # Its class alone: an instance is made on the nodes, and may need what is only there.
         inner = Plugins.load().executors.find(args.inner).load()
         self.tier, self.tracks = inner.tier, inner.tracks  # type: ignore[attr-defined]
         self._args = args

@@ -46,7 +46,9 @@ class Head:
     @property
     def silent(self) -> bool:
         """Whether it did not answer when it was last asked."""
+        # Held while asking, too: threads that want to know at the same time share one answer.
         with self._lock:
+            # Every judgement asks this: the head itself hears of it once in a while.
             if self._clock() - self._asked >= _ASK_EVERY_S:
                 try:
                     self._ask(self._address)

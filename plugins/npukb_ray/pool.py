@@ -99,6 +99,7 @@ class Pool:
                     f"none of the cluster's {len(rooms)} nodes has room for a judge",
                     remedy="start nodes with free CPUs and the resources that executor_args.resources names",
                 )
+            # one each: it builds what further desks of its node find ready
             first = {node: self.cluster.desk(node) for node, room in rooms.items() if room}
             ready = self._await(first)
             self._kind = commonest(ready.values())
@@ -219,6 +220,7 @@ class Pool:
                         f"no node of the cluster has been left for {self.patience_s:.0f} s",
                         remedy="start nodes and run the same command again: finished samples are kept",
                     )
+                # with a limit, as nobody tells when a new desk is ready
                 self._changed.wait(_GLANCE_S)
 
     def _look(self) -> None:

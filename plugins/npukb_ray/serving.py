@@ -111,6 +111,7 @@ def deployed(
             remedy="look at Ray's logs, and at the room of the nodes",
         ) from error
     try:
+        # 0.0.0.0 is every interface of the head, and no address that a caller could use
         yield f"http://{head if replicas.host == '0.0.0.0' else replicas.host}:{replicas.port}"
     finally:
         serve.delete(_NAME)

@@ -44,6 +44,7 @@ class ReferenceBackend:
     async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
         """Answer in the order of the requests."""
         for request in requests:
+            # In a thread: a static kernel out of a dynamic one takes a compilation, which would block the event loop.
             yield GenerationResult(request, await asyncio.to_thread(self._answer, request))
 
     def _answer(self, request: GenerationRequest) -> Completion | GenerationFault:

@@ -56,4 +56,5 @@ class ReplayBackend:
 
 def _answer(library: Library, request: GenerationRequest) -> Completion | GenerationFault:
     answer = library.find(request.key, request.task.kernel)
+    # What is not stored will not be there the next time either.
     return GenerationFault(answer, retryable=False) if isinstance(answer, str) else answer

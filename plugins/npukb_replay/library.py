@@ -83,6 +83,7 @@ class Library:
                     return f"two answers to {key}: {' and '.join(map(_describe, matching))}; remove one"
                 if matching:
                     return matching[0] if isinstance(matching[0], Completion) else _read(matching[0])
+        # Only an earlier run has answers of later turns: no file's name says a turn.
         if key.turn:
             return f"no answer of turn {key.turn} is stored under {self.path}"
         per_case = f"{key.task}/{key.case}/{key.index}.md or " if key.case else ""
@@ -126,8 +127,10 @@ def _files(path: Path) -> list[Path]:
         raise BackendError(f"there is nothing to replay at {path}", field="model_args.path")
     if path.is_file():
         return [path]
+    # The event log holds all of a run's answers.
     if _is_run(path):
         return [file for file in (path / "events.jsonl",) if file.is_file()]
+    # Without regard to the suffix's case, as readers of the files below are.
     files = (file for file in path.rglob("*") if file.suffix.lower() in (*_SUFFIXES, ".jsonl") and file.is_file())
     return sorted(files)
 
@@ -168,12 +171,14 @@ def _shelf(file: Path) -> Shelf | None:
         parts = parts[0].split("__")
         if len(parts) == 1:
             return Shelf(parts[0], "", 0)
+    # isdigit() alone takes superscripts as well, which int() refuses.
     if len(parts) not in (2, 3) or not (parts[-1].isascii() and parts[-1].isdigit()):
         return None
     return Shelf(parts[0], parts[1] if len(parts) == 3 else "", int(parts[-1]))
 
 
 def _records(file: Path) -> Iterator[tuple[Shelf, Completion]]:
+    # Not splitlines(): JSON may hold U+2028 and its like unescaped inside a text.
     for number, line in enumerate(_text(file).split("\n"), start=1):
         if not line.strip():
             continue
@@ -196,6 +201,7 @@ def _read(file: Path) -> Completion | str:
         text = _text(file)
     except BackendError as error:
         return str(error)
+    # Bare source becomes a fenced block, so that the same parser reads it as an answer.
     return Completion(wrap(text) if file.suffix.lower() == ".cpp" else text, model="replay")
 
 
@@ -217,6 +223,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _canonical(name: str) -> str:
+    # Some file systems do not tell case apart, and people write either mark.
     return name.casefold().replace("-", "_")
 
 

@@ -23,6 +23,7 @@ __all__ = ["evaluator", "score"]
 
 _TRIES = 3
 _TIMEOUT_S = 900.0
+# The exit code of `npukb` for faults that are not the kernel's.
 _INFRA = 4
 _MOST_MESSAGES = 8
 _KEPT = ("predicted_time_us", "measured_time_us", "roofline", "speedup_start")
@@ -30,6 +31,7 @@ _KEPT = ("predicted_time_us", "measured_time_us", "roofline", "speedup_start")
 
 def evaluator(task: str, *, case: str = "", track: str = "static", options: Sequence[str] = ()) -> Callable[[str], Any]:
     """A function as OpenEvolve asks for: path in, metrics and artifacts out. ``options`` go to ``npukb judge``."""
+    # By this interpreter, whatever `npukb` is on the path.
     words = [sys.executable, "-m", "npukernelbench", "judge", task, "--json", "--track", track, *options]
     words += ["--case", case] if case else []
 
@@ -38,6 +40,7 @@ def evaluator(task: str, *, case: str = "", track: str = "static", options: Sequ
         metrics, artifacts = score(verdict), {"judge": told(verdict)}
         try:
             from openevolve.evaluation_result import EvaluationResult
+        # OpenEvolve need not be installed where an evaluator is only tried out.
         except ModuleNotFoundError:
             return {**metrics, "artifacts": artifacts}
         return EvaluationResult(metrics=metrics, artifacts=artifacts)
@@ -50,8 +53,10 @@ def score(verdict: Mapping[str, Any]) -> dict[str, float]:
     metrics = verdict.get("metrics", {})
     share = metrics.get("cases_passed", 0.0) / max(1.0, metrics.get("cases_total", 1.0))
     if verdict["outcome"] == "ok":
+        # The roofline's share is comparable between tasks, as a time is not.
         combined = 1.0 + metrics.get("roofline", 0.0)
     else:
+        # At most 0.5, so that no wrong kernel comes near a right one.
         combined = 0.1 + 0.4 * share if metrics.get("compiled") else 0.0
     kept = {name: float(metrics[name]) for name in _KEPT if name in metrics}
     return {"combined_score": combined, "correct": float(verdict["outcome"] == "ok"), "cases": share, **kept}
@@ -82,6 +87,7 @@ def _judged(command: Sequence[str]) -> Mapping[str, Any]:
             verdict: Mapping[str, Any] = json.loads(done.stdout)
             return verdict
         error = done.stderr.strip()[-400:]
+        # A wrong command stays wrong.
         if done.returncode != _INFRA:
             break
     raise ExecutorError(f"the judge gave no verdict on {Path(command[-1]).name}: {error}")

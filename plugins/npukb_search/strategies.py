@@ -64,6 +64,7 @@ class Kernel(NamedTuple):
         metrics = self.verdict.metrics
         share = metrics.get("cases_passed", 0.0) / max(1.0, metrics.get("cases_total", 1.0))
         stage = list(type(self.verdict.stage)).index(self.verdict.stage)
+        # False sorts before True. The time of a wrong kernel counts nothing, and the turn makes the order total.
         return not self.right, -stage, -share, self.time_us if self.right else 0.0, self.sample.key.turn
 
     @property
@@ -73,6 +74,7 @@ class Kernel(NamedTuple):
         if profile is None:
             return self.verdict.outcome.value, "", 0
         busy = {name: value for name, value in profile.counters.items() if name.endswith("_ratio")}
+        # Sorted first: of equal ratios max() takes the first, which must not depend on an executor's order.
         busiest = max(sorted(busy), key=lambda name: busy[name]) if busy else ""
         return self.verdict.outcome.value, busiest, int(math.log2(max(1, profile.blocks)))
 
@@ -107,6 +109,7 @@ class _Search:
         # A fault of ours ends it for now: the run resumes there.
         if last is None or last.owner is Owner.INFRA:
             return None
+        # Skipped is a question that the model's server refused for good, one that is too long for instance.
         if len(turns) >= self.args.calls or last.outcome is Outcome.SKIPPED:
             return None
         if sum(map(_tokens, turns)) >= self.args.tokens:
@@ -158,15 +161,18 @@ class Evolve(_Search):
 
     def _next(self, turns: Sequence[Sample]) -> Prompt:
         number = len(turns)
+        # By the number of the turn: islands take turns, and a resumed run knows which one is next.
         here = number % self.args.islands
         island = self.archive(turns, here)
         if number % self.args.migration == 0:
+            # Only the best of one neighbour: islands are to stay different.
             island += self.archive(turns, (here + 1) % self.args.islands)[:1]
         if not island:
             return turns[0].prompt
         # The square favours the front of the list, without a parameter.
         drawn = (derive("evolve", str(turns[0].key), number) % 10_000 / 10_000) ** 2
         parent = island[int(drawn * len(island))]
+        # Of what does something else, the best.
         other = next((kernel for kernel in island if kernel.cell != parent.cell), None)
         return _from(turns[0].prompt, parent, other)
 
@@ -196,6 +202,7 @@ def _from(opening: Prompt, parent: Kernel, other: Kernel | None = None) -> Promp
     text = feedback(candidate, parent.verdict, Hints.FULL)
     if other is not None and other.sample.candidate is not None:
         text += _ANOTHER + as_completion(other.sample.candidate.files, opening)
+    # Only these two: a conversation that grew with every turn would use the tokens up.
     said = (Message("assistant", as_completion(candidate.files, opening)), Message("user", text))
     return extended(opening, said, opening.template)
 

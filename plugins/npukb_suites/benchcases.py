@@ -97,6 +97,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
             if missing:
                 raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
+            # Other columns, such as baselines, are not looked at.
             known = [name for name in (*_COLUMNS, "attrs") if name in (lines.fieldnames or ())]
             return [
                 {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in known}}
@@ -136,6 +137,7 @@ def _case(
     shapes += [None] * (len(inputs) - len(shapes))
     dtypes = _spread(_in_order(row["dtype"], inputs), len(shapes))
     ranges = _in_order(row["value_range"], inputs)
+    # One range for all inputs is a pair of numbers; one for each is a list of pairs.
     nested = isinstance(ranges, list) and bool(ranges) and any(isinstance(one, list) or one is None for one in ranges)
     ranges = _spread(ranges, len(shapes)) if nested else [ranges] * len(shapes)
     values = {
@@ -194,6 +196,7 @@ def _values(name: str, dtype: str, given: Any) -> dict[str, Any]:
         raise ValueError(f"{name} has no range of values")
     low, high = (float(number) for number in given)
     exact = "float" not in dtype and "complex" not in dtype
+    # With such bounds the suite asks for such values among others: [nan, nan], [-inf, inf].
     if math.isnan(low) or math.isnan(high):
         return {"with_nans": {"count": 64}}
     if math.isinf(low) or math.isinf(high):

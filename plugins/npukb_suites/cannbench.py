@@ -144,6 +144,7 @@ class _Operator:
             "category": re.sub(r"\W+", "_", str(proto.get("category") or "Other")).strip("_"),
             "version": 1,
             "kernel": kernel_name(self._name),
+            # A guess: the suite does not say which cores a kernel needs.
             "core": "mix" if _PRODUCTS.search(self._golden.read_text(encoding="utf-8")) else "vector",
             "summary": str(proto.get("description") or proto["name"]).strip(),
             "description": "\n\n".join(str(proto[key]).strip() for key in ("shape_support", "note") if proto.get(key)),
@@ -292,6 +293,7 @@ class _Operator:
     def _require_comparable(self) -> None:
         for spec in self._listed("outputs"):
             for key in ("index_gather", "compare"):
+                # The suite writes booleans as text, too.
                 if key in spec and spec[key] not in (True, "true"):
                     how = f"the output {spec['name']} is not compared by its values ({key})"
                     self._fail(f"{how}, which is all that is done here", field="outputs")

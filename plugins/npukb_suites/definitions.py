@@ -67,6 +67,7 @@ def _alone(tensor: Tensor) -> Tensor:
 
 
 def _tensor(name: str, dtypes: Sequence[str], presence: Presence, path: Path) -> Tensor:
+    # A definition lists a type for each combination, so types come again.
     known = tuple(dict.fromkeys(_DTYPES[dtype] for dtype in dtypes if dtype in _DTYPES))
     if not known:
         told = ", ".join(dict.fromkeys(dtypes)) or "none"
@@ -108,6 +109,7 @@ def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> Op
         result = describe(image, runtime) if image is not None else None
     if result is None or isinstance(result, HostFailure):
         first = next(iter((result or compiled).diagnostics), None)
+        # The compiler knows the file by the name that it was given here.
         name = path if path.is_file() else path / (first.file.removeprefix("op_host/") if first else "")
         place = SourceLocation(name, first.line if first else 0)
         message, remedy = (first.message, first.remedy) if first else ("it does not compile", "")

@@ -90,6 +90,7 @@ class _Drafting:
     def __init__(self, name: str, survey: Mapping[str, Any]) -> None:
         self._name = name
         self._survey = survey
+        # Without a case small enough nothing was measured, and every parameter counts as used.
         measured = survey.get("measured") or {"outputs": [], "unused": []}
         self._unused = set(measured["unused"])
         self._measured = measured["outputs"]
@@ -152,6 +153,7 @@ class _Drafting:
         operations = [operation.lstrip("_") for operation in self._survey["operations"]]
         for category, names in _CATEGORIES:
             if any(
+                # Names go on with dimensions and variants: max_pool2d_with_indices.
                 operation == name or operation.startswith(name)
                 for operation in operations
                 for name in (n.lstrip("_") for n in names)
@@ -232,6 +234,7 @@ class _Drafting:
                     error=facts["error"],
                 )
                 old = result.get(dtype, {"atol": 0.0, "rtol": 0.0})
+                # Limits are by type: of several outputs the loosest counts.
                 result[dtype] = {"atol": max(old["atol"], pair[0]), "rtol": max(old["rtol"], pair[1])}
         return result
 
@@ -239,6 +242,7 @@ class _Drafting:
         profile = case["id"] if case["id"] in ("cpu", "smoke") else "full"
         inputs: dict[str, Any] = {}
         for argument in self._arguments:
+            # As in _input: what differs from it is said in the case.
             usual = self._tensors(self._smoke, argument)[0][2]
             tensors = [_stated(*tensor, usual) for tensor in self._tensors(case, argument)]
             inputs[argument.name] = tensors if argument.members else tensors[0]
@@ -263,6 +267,7 @@ class _Drafting:
         drawn = [argument.name for argument in self._arguments if self._own(self._smoke, argument)]
         if drawn:
             symbolic = {"reason": f"{', '.join(drawn)} is drawn by the file's own code, for its own shapes"}
+        # Lists vary in their length, also where no extent does.
         if "reason" in symbolic or not (symbolic["axes"] or any(argument.members for argument in self._arguments)):
             notes.append(f"no hidden cases: {symbolic.get('reason', 'its shapes cannot vary')}")
             return None
@@ -312,6 +317,7 @@ class _Drafting:
 
 def _by_name(tensors: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Tensors by name, those of a list together."""
+    # Tensors of one list follow each other: groupby joins neighbours only.
     return [(own, list(some)) for own, some in groupby(tensors, key=lambda one: str(one["listed"] or one["name"]))]
 
 

@@ -176,6 +176,7 @@ def _of_torch(wish: Wish, place: str) -> Made:
         # The file may import what lies beside it.
         target |= {"file": str(path), "path": [str(path.parent)]}
     else:
+        # As python -m looks for modules.
         target |= {"module": match["home"], "path": [str(Path.cwd())]}
     made = torch_task(
         wish.name,

@@ -80,6 +80,7 @@ class TorchFolder(KernelBench):
 
     def files(self, root: Path) -> list[Path]:
         """The files that have both, in the order of their paths."""
+        # The other files of such a folder may be anything.
         return [path for path in sorted(root.rglob("*.py")) if {"Model", "get_inputs"} <= _defined(path, quiet=True)]
 
 

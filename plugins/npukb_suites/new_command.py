@@ -62,6 +62,7 @@ def command(app: App, /, name: str, into: Path | None, **options: Any) -> int:
     from npukb_suites.checking import check_task
     from npukb_suites.fresh import Wish, fresh_task, write_folder
 
+    # What is left are the options that commands share.
     own = {key: options.pop(key) for key in Wish.__annotations__ if key in options}
     wish = Wish(name=name, into=into or Path.cwd() / name, **own)
     made = fresh_task(wish)

@@ -57,6 +57,7 @@ class TorchReference:
         answer = torch_host().ask({**header, "listed": listed}, arrays, timeout_s=_TIMEOUT_S)
         if self._facts.get("returns_list"):
             return (answer.arrays,)
+        # Arrays come one after the other; a count says how many are a list, 0 stands for a tensor alone.
         taken = iter(answer.arrays)
         return tuple([next(taken) for _ in range(count)] if count else next(taken) for count in answer.header["counts"])
 
@@ -70,6 +71,7 @@ class TorchReference:
             raise TaskError(message, location=SourceLocation(self._place))
         header = {
             "action": "draw",
+            # Torch takes seeds of 64 bits at most.
             "seed": seed % (1 << 63),
             "sizes": sizes,
             "attributes": self._named(attributes, "init"),

@@ -197,6 +197,7 @@ def _tensor(part: str, option: str, example: str) -> Tensor:
             raise _wrong(
                 option, f"{part!r}: there is no element type {dtype!r}", f"types are {', '.join(sorted(known))}"
             )
+    # An input without a shape may have any.
     usual = (REST,) if option == "--inputs" else None
     return Tensor(match["name"], dtypes, usual if shape is None else shape, optional=bool(match["optional"]))
 
@@ -208,6 +209,7 @@ def _shape(text: str, part: str, option: str, example: str) -> tuple[int | str, 
             extents.append(REST)
             continue
         try:
+            # Called for its error: an extent is arithmetic over axes.
             names(extent)
         except ValueError as error:
             raise _wrong(option, f"{part!r}: {error}", example) from None
@@ -218,6 +220,7 @@ def _shape(text: str, part: str, option: str, example: str) -> tuple[int | str, 
 
 
 def _default(kind: str, text: str | None, part: str) -> object:
+    # A text needs no quotes here, as it does in JSON.
     if text is None or kind == "str":
         return text
     try:
@@ -226,6 +229,7 @@ def _default(kind: str, text: str | None, part: str) -> object:
         raise _wrong(
             "--attributes", f"{part!r}: {text!r} is not of type {kind}", f"write {kind} as JSON has it"
         ) from None
+    # Where a float is meant people write 1; a bool, which is an int to Python, stays what it is.
     return float(value) if kind == "float" and type(value) is int else value
 
 

@@ -82,6 +82,7 @@ def all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, A
     """The axes that shapes name, those that are stated among them. UsageError for one that no shape has."""
     shapes = [tensor.shape for tensor in tensors if tensor.shape is not None]
     used = {axis: None for shape in shapes for extent in shape if extent != REST for axis in names(extent)}
+    # Of lists count says how many tensors there are, which nobody states as an axis.
     if any(tensor.listed for tensor in tensors):
         used.pop(COUNT, None)
     for axis in axes:
@@ -93,6 +94,7 @@ def all_axes(tensors: Sequence[Tensor], axes: Mapping[str, Axis]) -> dict[str, A
 
 def _numbers(axes: Mapping[str, Axis], profile: str, member: int) -> dict[str, int]:
     """The extents of axes, in the tensors at one place of lists; those of single tensors are those of the first."""
+    # Each place of a list begins one further on, so that its tensors differ.
     usual = itertools.islice(itertools.cycle(_USUAL[profile]), member, None)
     own = {axis: _extent(value, about) for (axis, value), about in zip(axes.items(), usual, strict=False)}
     return {**own, COUNT: MEMBERS} if COUNT not in axes else own
@@ -110,6 +112,7 @@ def _fits(extent: int | str, axis: str, step: int) -> bool:
     if axis not in names(extent):
         return True
     try:
+        # Three multiples, as one may divide by chance.
         return all(evaluate(extent, dict.fromkeys(names(extent), step * count)) >= 0 for count in (1, 2, 3))
     except ValueError:
         return False
@@ -121,6 +124,7 @@ def _input(tensor: Tensor) -> dict[str, Any]:
         entry["presence"] = "dynamic" if tensor.listed else "optional"
     exact = [dtype for dtype in tensor.dtypes if "float" not in dtype and "complex" not in dtype]
     spelled = {dtype: {"bernoulli": 0.5} if dtype == "bool" else {"integers": [0, 100]} for dtype in exact}
+    # One generator for all types where one does; else whole numbers and booleans have their own.
     if len(exact) == len(tensor.dtypes) and len(set(map(str, spelled.values()))) == 1:
         entry["values"] = spelled[exact[0]]
     else:
@@ -163,6 +167,7 @@ def _cases(
         entry: dict[str, Any] = {
             "id": "smoke" if profile == "smoke" else str(position),
             "inputs": {
+                # An input with fewer types than the first one keeps its last.
                 tensor.name: _each(tensor, axes, profile, dtype=tensor.dtypes[min(position, len(tensor.dtypes) - 1)])
                 for tensor in inputs
             },

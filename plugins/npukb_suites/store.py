@@ -84,6 +84,7 @@ def add_suite(
     tasks: dict[str, str] = {}
     refused: dict[str, str] = {}
     notes: dict[str, Sequence[str]] = {}
+    # Kept before the first operator is made: an import that is interrupted there is listed, too.
     suite = Suite(name, importer_name, str(root.resolve()), tasks, refused, notes, len(entries))
     _keep(suite)
     for count, entry in enumerate(entries, 1):
@@ -134,6 +135,7 @@ def _make(suite: str, entry: Entry, importer: Importer) -> Sequence[str]:
         (fresh / name).write_text(text, encoding="utf-8")
     told = json.dumps({"key": key, "place": str(entry.place), "notes": made.notes})
     (fresh / _ORIGIN).write_text(told, encoding="utf-8")
+    # A rename does not replace a folder that has contents.
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(exist_ok=True)
     fresh.rename(folder)

@@ -25,6 +25,7 @@ def limits_for(
     own = _ROUNDING.get(dtype, 2.0**-24)
     work = _WORKING.get(dtype, 2.0**-24)
     relative = max(own + work * (_PER_OPERATION * max(operations, 1) + sqrt(reduced)), 1.5 * error)
+    # Outputs that are all zeros have no size.
     return _two_digits(relative * (size or 1.0)), _two_digits(relative)
 
 

@@ -34,12 +34,14 @@ _Dumper.add_representer(str, _text)
 def task_text(task: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
     """``task.yaml``, with comments at its head."""
     head = "".join(f"# {line}\n" for comment in comments for line in comment.splitlines())
+    # A copy, since the description is changed below.
     plain = json.loads(json.dumps(task))
     if "description" in plain:
         # YAML has no block style for text with tabs or with blanks at the ends of lines, as PyYAML writes it.
         plain["description"] = (
             "\n".join(line.rstrip() for line in plain["description"].expandtabs(4).splitlines()) + "\n"
         )
+    # default_flow_style=None: what holds no lists and mappings stands on one line.
     return head + yaml.dump(
         plain, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=_WIDTH, allow_unicode=True
     )

@@ -50,6 +50,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
         for statement in body:
             if isinstance(statement, Assign):
                 divisor = _divisor(statement.value, divisors)
+                # A variable may be assigned in several places, of which any may count later.
                 divisors[statement.name] = math.gcd(divisor, divisors.get(statement.name, divisor))
             elif isinstance(statement, For):
                 divisors[statement.name] = math.gcd(
@@ -60,6 +61,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
                 visit(statement.then, divisors)
                 visit(statement.otherwise, divisors)
             elif isinstance(statement, Block):
+                # A copy: what a block assigns is its own.
                 visit(statement.body, dict(divisors))
             elif isinstance(statement, Move):
                 dtype = program.buffers[statement.buffer].dtype
@@ -83,6 +85,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
 def _divisor(node: Expr, known: Mapping[str, int]) -> int:
     """A number that certainly divides the value; 0 for the value 0."""
     if isinstance(node, Num):
+        # 0 is a multiple of everything: gcd(0, n) is n.
         return abs(int(node.value)) if not isinstance(node.value, float) else 1
     if isinstance(node, Name):
         return abs(known.get(node.name, 1))

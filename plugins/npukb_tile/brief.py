@@ -76,6 +76,7 @@ def operator_class(task: Task) -> str:
     """Which part of the language an operator needs: ``elementwise``, ``rows``, ``whole`` or ``lists``."""
     if any(spec.presence is Presence.DYNAMIC for spec in task.inputs):
         return "lists"
+    # Softmax is counted among the activations, but works on rows.
     if task.category in _ROWS or "softmax" in task.name.lower():
         return "rows"
     return "whole" if task.category in _WHOLE else "elementwise"

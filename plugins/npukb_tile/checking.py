@@ -94,6 +94,7 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
     """Names, element types and order are the task's. With ``cases`` the program need not take other types than
     theirs.
     """
+    # The line of the signature: the first tensor stands there.
     line = next(iter(program.tensors.values())).line
     if program.name != task.kernel:
         raise ProgramError("interface", f"the kernel is called {program.name}, the task wants {task.kernel}", line=line)
@@ -156,6 +157,7 @@ def _check_memory(program: Program, task: Task) -> None:
     for output in task.outputs:
         tensor = program.tensors[output.name]
         truth = output.alias_of or ("0" if output.zeroed else "")
+        # A program may make no use of what an output holds, but it may not count on what is not there.
         if tensor.begins not in ("", truth):
             raise ProgramError(
                 "interface",

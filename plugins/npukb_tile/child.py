@@ -56,6 +56,7 @@ def answer(request: Request) -> dict[str, Any]:
         return {"files": dict(_files(request))}
     except ProgramError as error:
         return _fault(error.rule, error.detail, error.line, error.remedy)
+    # Before the last clause, which would call them faults of the lowering.
     except (RecursionError, MemoryError):
         return _fault("limit", "the program is nested too deeply, or too large", 0, "write shorter expressions")
     except Exception as error:  # noqa: BLE001

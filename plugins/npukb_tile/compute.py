@@ -34,6 +34,7 @@ __all__ = ["LIBRARY_SCRATCH", "Computed", "Instruction", "Operand", "Slot", "low
 
 LIBRARY_SCRATCH = 16384
 #: Bytes of the blocks into which a column is spread, at most: 248 rows of 32 bytes.
+# 248 is the largest multiple of 8, the blocks that Brcb makes at a time, within 255 repeats.
 _SPREAD_BYTES = 248 * 32
 #: What a reduction of the longest tile keeps of its repeats.
 _REDUCE_BYTES = 4096
@@ -115,6 +116,7 @@ class _Lowering:
         held = [self.program.buffers[name] for name in names]
         # A column holds one element per row: a temporary as long as a column would be too short for a tile.
         wide = [buffer for buffer in held if not buffer.column]
+        # A buffer of two axes before one of one: with rows, the second holds a single row of the block.
         tall = [buffer for buffer in wide if buffer.rank == 2]
         self.model = (tall or wide or held)[0].name
         self.row = next((buffer.name for buffer in wide if buffer.rank == 1), self.model)
@@ -137,6 +139,7 @@ class _Lowering:
         self.busy.add(number)
         slot = self.slots[number]
         slot.least_bytes = max(slot.least_bytes, least)
+        # These two have fixed sizes, whatever the tile.
         if dtype not in ("bytes", "words"):
             rows_only = shape is ShapeClass.COLUMN
             slot.tiles.add((self.row if shape is ShapeClass.ROW else self.model, dtype, rows_only))
@@ -157,6 +160,7 @@ class _Lowering:
         work: tuple[Operand, ...] = (),
     ) -> Operand:
         self.emitted.append(Instruction(operation, target, operands, line, work, mode))
+        # Work memory is free again behind its instruction: vector instructions run one after the other.
         self._release(*work)
         return target
 
@@ -168,6 +172,7 @@ class _Lowering:
             self._emit("fill", target, node.value, line=line)
         elif isinstance(node, BufferRef):
             source = self._buffer(node)
+            # A buffer that is set to itself needs no instruction.
             if source.name != target.name:
                 self._emit("copy", target, source, line=line)
         else:
@@ -220,6 +225,7 @@ class _Lowering:
         if place is not None and not (apart and place.name in taken):
             return place
         for operand in inputs:
+            # Buffers of the program keep their contents: only temporaries may be written over.
             if apart or not isinstance(operand, Operand) or operand.slot < 0:
                 continue
             if operand.dtype == dtype and operand.shape is node.shape:
@@ -254,6 +260,7 @@ class _Lowering:
             if node.op == "sub":
                 return self._from_scalar(node, want, left, right)
             left = self._emit("fill", self._take(self._resolve(node.dtype), node.shape), left, line=node.line)
+        # Broadcasting a column spreads its elements over blocks first, which needs memory.
         mixed = isinstance(right, Operand) and right.shape is not left.shape
         result = self._result(node, want, left, right, apart=False)
         work: tuple[Operand, ...] = ()
@@ -267,6 +274,7 @@ class _Lowering:
         """``scalar - tile``."""
         assert isinstance(tile, Operand)
         result = self._result(node, want, tile)
+        # No instruction subtracts from a scalar.
         self._emit("neg", result, tile, line=node.line)
         self._emit("add", result, result, scalar, line=node.line)
         self._done(result, tile)
@@ -296,6 +304,7 @@ class _Lowering:
 
     def _logic(self, node: TileOp, _: Operand | None) -> Operand:
         masks = [self._operand(argument, None) for argument in node.arguments]
+        # Masks are always temporaries, so that the first can take the result.
         result = masks[0]
         assert isinstance(result, Operand)
         self._emit(f"mask_{node.op}", result, *masks, line=node.line)
@@ -304,6 +313,7 @@ class _Lowering:
 
     def _where(self, node: TileOp, want: Operand | None) -> Operand:
         mask = self._operand(node.arguments[0], None)
+        # The first choice is computed before the second: it must not overwrite what that one reads.
         free = want if want is not None and want.name not in set(references(node.arguments[2])) else None
         yes = self._tile(node.arguments[1], node, free)
         no = self._operand(node.arguments[2], None)
@@ -351,6 +361,7 @@ class _Lowering:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
         # Keys and places, filled up to whole groups of 32; records of both, and as many to merge them.
+        # A record is a number and its place, 8 bytes together.
         work = tuple(self._take(dtype, ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
         self._emit("argsort", result, value, line=node.line, work=work)
         self._release(value)
@@ -443,6 +454,7 @@ class _Lowering:
                 return given
             place = self._take("float32", node.shape)
             if isinstance(inner, BufferRef) and self._read_once(inner.buffer):
+                # Under a name of its own: where the type is float, this is the buffer itself.
                 place = replace(place, name=f"{inner.buffer}Wide")
                 return self._emit("widened", place, value, line=node.line)
             self._emit("widen", place, value, line=node.line)
@@ -452,6 +464,7 @@ class _Lowering:
             wide = replace(self._take("float32", node.shape), name=f"{want.name}Wide")
             self._emit("wide_result", wide, want, line=node.line)
             value = self._operand(inner, wide)
+            # Narrowed does nothing for float, whose result is in place already; Narrow would have to copy it.
             self._emit("narrowed" if value == wide else "narrow", want, value, line=node.line)
             self._release(value, wide)
             return want
@@ -477,6 +490,7 @@ def _reads(body: tuple[Statement, ...], *, once: bool) -> Iterator[str]:
 def _path(origin: str, to: str, line: int) -> list[str]:
     """The element types on the way of a cast."""
     bytes_, halves = {"bool", "int8", "uint8"}, {"float16"}
+    # What the instruction Cast offers on these cores; anything else takes two steps or more.
     direct = {
         ("int16", "float32"),
         ("float32", "int16"),

@@ -88,6 +88,7 @@ _RESERVED = frozenset(
         "volatile",
         "while",
         "half",
+        # Behind the keywords: names that the lowered class declares itself.
         "rows",
         "cols",
         "pitch",
@@ -133,6 +134,7 @@ def literal(value: int | float | bool, kind: Kind) -> str:
         return "true" if value else "false"
     if kind is Kind.INT:
         return str(int(value))
+    # C++ has no literal for it: a lowered kernel brings a constant along.
     if math.isinf(value):
         return "INFINITE" if value > 0 else "-INFINITE"
     # repr() gives the shortest text that reads back as the same number.
@@ -178,6 +180,7 @@ def _call(node: Call, known: Mapping[str, str], level: int) -> str:
     values = [render(argument, known) for argument in node.arguments]
     name = node.function
     if name == "neg":
+        # 7 is above every operator, so that anything but a name or a call gets parentheses.
         text = f"-{render(node.arguments[0], known, 7)}"
         return f"({text})" if level > 4 else text
     if name == "not":
@@ -191,7 +194,9 @@ def _call(node: Call, known: Mapping[str, str], level: int) -> str:
     if name == "sqrt":
         return f"sqrt({values[0]})"
     if name == "power":
+        # In double, as Python computes it: single precision would be off in the last digits.
         return f"static_cast<float>(std::pow(static_cast<double>({values[0]}), static_cast<double>({values[1]})))"
+    # Named explicitly: a literal and a 64-bit variable would leave C++ two types to choose from.
     typed = f"<{TYPES[node.kind]}>" if name in ("min", "max", "abs") else ""
     return f"{_FUNCTIONS[name]}{typed}({', '.join(values)})"
 
@@ -257,6 +262,7 @@ def _broken(line: str, width: int) -> list[str]:
         breaks = (" ",) if comment else (", ", " = ", " + ", " * ", " && ", "; ")
         places = [line.rfind(mark, len(indent) + 4, width - len(mark)) + len(mark.rstrip()) for mark in breaks]
         place = max(places)
+        # Nothing to break at: a long line is better than one that breaks a word.
         if place <= len(indent) + 4:
             break
         parts.append(line[:place].rstrip())

@@ -27,6 +27,7 @@ def escaped(text: str) -> str:
 
 
 def _octal(letter: str) -> str:
+    # Three octal digits always: hexadecimal escapes of C++ would take the letters that follow as digits, too.
     return letter if letter in " -+/.,:_" else "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8"))
 
 
@@ -47,6 +48,7 @@ def operator_definition(program: Program) -> str:
     writer.lines += [
         "        this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);",
         "        this->AICore().SetTiling(optiling::TilingFunc);",
+        # One family will do: executors register it for ascend910_93 as well, whose cores are the same.
         '        this->AICore().AddConfig("ascend910b");',
         "    }",
         "};",
@@ -60,6 +62,7 @@ def _type_rows(program: Program) -> list[dict[str, str]]:
     """The element types that type variables may have together: definitions pair those of arguments by position."""
     used = {tensor.dtype for tensor in program.tensors.values()}
     free = {name: members for name, members in program.types.items() if name in used}
+    # Without variables the product is one empty row, so that every argument still has its one type.
     return [dict(zip(free, row, strict=True)) for row in itertools.product(*free.values())]
 
 

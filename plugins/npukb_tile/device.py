@@ -360,6 +360,7 @@ for _op in ("Add", "Sub", "Mul", "Div", "Max", "Min"):
             .replace("OP(", f"{_op}(")
             .replace("DOWN_PARAMS", "1, 0, 1, next, 1, next" if _turned else "1, 1, 0, next, next, 1")
             .replace("ALONG_PARAMS", "1, 0, 1, 8, 0, 8" if _turned else "1, 1, 0, 8, 8, 0")
+            # Behind DOWN_PARAMS, which begins with the same letters.
             .replace("DOWN", _pair("x[at]", "spread"))
             .replace("ALONG", _pair("x[at]", "spread[row * 8]"))
             .replace("REST", _pair("x[at + whole]", "spread[row * 8]"))
@@ -387,6 +388,7 @@ def device_functions(used: Iterable[str]) -> list[str]:
         if name not in wanted:
             wanted.add(name)
             pending += [other for other in _ALL if other != name and f"{other}" in _words(_ALL[name])]
+    # In the order of the table, where functions stand before those that call them; a set has no order.
     return [_ALL[name] for name in _ALL if name in wanted]
 
 

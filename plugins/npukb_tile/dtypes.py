@@ -20,6 +20,7 @@ class DType(NamedTuple):
 
 
 DTYPES = {
+    # The vector unit knows no type of its own for booleans: they are bytes of 0 and 1.
     "bool": DType(1, "uint8_t", "ge::DT_BOOL", False),
     "int8": DType(1, "int8_t", "ge::DT_INT8", False),
     "uint8": DType(1, "uint8_t", "ge::DT_UINT8", False),
@@ -41,6 +42,7 @@ ARITHMETIC = frozenset({"float16", "float32", "int16", "int32"})
 
 def numpy_dtype(name: str) -> np.dtype:
     """The NumPy type of an element type."""
+    # NumPy has no bfloat16 by itself.
     import ml_dtypes
     import numpy as np
 

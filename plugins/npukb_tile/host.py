@@ -171,6 +171,7 @@ def write_definition(program: Program) -> str:
     writer.line("gert::TilingData* raw = context->GetRawTilingData();")
     writer.line("tiling.SaveToBuffer(raw->GetData(), raw->GetCapacity());")
     writer.line("raw->SetDataSize(tiling.GetDataSize());")
+    # A mixed kernel is launched in groups of one cube core and two vector cores; a program counts vector cores.
     mixed = bool(program.multipliers) and not program.launch.cube
     blocks = render(program.launch.cores, level=6 if mixed else 0)
     writer.line(f"context->SetBlockDim(static_cast<uint32_t>({blocks}{' / 2' if mixed else ''}));")
@@ -253,9 +254,11 @@ def _arguments(program: Program, writer: Writer, *, tiling: bool) -> None:
 
 def _hand_on_list(name: str, writer: Writer) -> None:
     """A list of integers into the tiling structure, which has room for a fixed number."""
+    # A longer list would be written past the structure's array.
     writer.open(f"if ({name}Count > {MOST_ITEMS})")
     writer.line("return ge::GRAPH_FAILED;")
     writer.close()
+    # The setter of such a field reads a whole array, however many elements are meant.
     writer.line(f"int64_t {name}All[{MOST_ITEMS}] = {{}};")
     writer.open(f"for (int64_t item = 0; item < {name}Count; ++item)")
     writer.line(f"{name}All[item] = {name}[item];")
@@ -289,6 +292,7 @@ def _text_attribute(attribute: Attribute, index: int, text: str, writer: Writer)
     name = f"{attribute.name}Text"
     writer.line(f"const char* {name} = context->GetAttrs()->GetStr({index});")
     for flag in flags:
+        # Back from the flag's name, in which letters are spelled by their numbers.
         wanted = re.sub(r"_(\d+)_", lambda code: chr(int(code[1])), flag.removeprefix(f"{attribute.name}Is_"))
         fallback = "true" if attribute.default == wanted else "false"
         compared = f'std::strcmp({name}, "{escaped(wanted)}") == 0'
@@ -315,6 +319,7 @@ def _variables(writer: Writer, body: tuple[Statement, ...]) -> set[str]:
     """Variables that more than one place assigns, declared where the function begins; their names."""
     nested: dict[str, Kind] = {}
 
+    # What is assigned inside a body may be read behind it, where a C++ variable of that body would be gone.
     def visit(inner: tuple[Statement, ...], deep: bool) -> None:
         for statement in inner:
             if isinstance(statement, Assign):
@@ -409,6 +414,7 @@ def _inference(program: Program) -> str:
     writer.open("static graphStatus InferDataType(gert::InferDataTypeContext* context)")
     inputs = program.of_role(TensorRole.INPUT)
     for index, tensor in enumerate(program.of_role(TensorRole.OUTPUT)):
+        # The type of an output that has a variable is known only from an input with the same variable.
         like = next((number for number, other in enumerate(inputs) if _tells_type(program, other, tensor)), None)
         required = "Required" if program.by_instance else ""
         value = f"context->Get{required}InputDataType({like})" if like is not None else _only_type(program, tensor)
@@ -520,6 +526,7 @@ def _whole(shape: ShapeExpr) -> bool:
 
 def _append(tensor: str, shape: ShapeExpr, writer: Writer) -> None:
     """Fill the shape of an output axis by axis."""
+    # Axes are appended to those that are there.
     writer.line(f"{tensor}Shape->SetDimNum(0);")
     for part in shape:
         if part.extent is not None:

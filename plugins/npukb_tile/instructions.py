@@ -42,6 +42,7 @@ def spell(instruction: Instruction) -> list[str]:
     if kind == "cast":
         return [_cast(instruction, extent)]
     if kind in ("widened", "wide_result"):
+        # These two decide at compile time whether the temporary is used at all, so they are given its memory.
         held = f"temporary{target.slot}Buffer.template Get<float>()"
         more = [extent] if kind == "widened" else []
         name = "Widened" if kind == "widened" else "WideResult"
@@ -67,6 +68,7 @@ def _name(operand: Operand | Expr) -> str:
 
 def _scalar(value: Operand | Expr, dtype: str) -> str:
     assert not isinstance(value, Operand)
+    # A literal becomes one of that type: a cast of an integer would only be longer to read.
     if isinstance(value, Num) and dtype == "float32":
         return render(Num(float(value.value), Kind.FLOAT, value.line))
     text = render(value)
@@ -116,6 +118,7 @@ def _with_scalar(instruction: Instruction, left: Operand, right: Expr, extent: s
         value = _scalar(negative, dtype) if negative else f"-({_scalar(right, dtype)})"
         return _call("Adds", instruction.target.name, left.name, value, extent)
     if instruction.operation == "div":
+        # A product per element: Div would take at least twice as long.
         return _call("Muls", instruction.target.name, left.name, f"1.0f / ({_scalar(right, dtype)})", extent)
     return _call(operation.scalar_instruction, instruction.target.name, left.name, _scalar(right, dtype), extent)
 

@@ -36,6 +36,7 @@ def interpret(
     values: dict[str, Setting] = {**defaults, **attributes}
     given = _parts(inputs)
     planned = plan(program, {name: _facts(x) for name, x in inputs.items()}, values)
+    # Flat, as global memory is to a kernel.
     memory = {name: np.ascontiguousarray(x).reshape(-1) for name, x in given.items()}
     written: dict[str, Array] = {}
     shapes = _shapes(program, planned, inputs)
@@ -54,6 +55,7 @@ def interpret(
                             f"{name} has {size} elements, {held}, whose memory it is, {memory[held].size}",
                             line=tensor.line,
                         )
+                    # One array under both names, as on the device; a copy, because inputs belong to the caller.
                     memory[name] = memory[held] = memory[held].copy()
     names = numbers_of(values, planned)
     # One iterator for all cores: they share the limit.
@@ -120,6 +122,7 @@ def _together(runs: Sequence[Generator[int, None, None]]) -> None:
     """All cores up to where they meet, then all from there on."""
     waiting = list(runs)
     while waiting:
+        # Each generator runs to its next sync_all, or to its end, which gives None.
         met = [next(run, None) for run in waiting]
         lines = {line for line in met if line is not None}
         # On the device such a kernel hangs: SyncAll counts every core at the same place.
@@ -157,6 +160,7 @@ class _Core:
     def _read(self, node: ir.Element | ir.Peek | ir.ListFact, index: int) -> Number:
         if isinstance(node, ir.ListFact):
             return self._list(node, index)
+        # Inputs that are absent have no memory.
         if isinstance(node, ir.Element) and node.tensor not in self.memory:
             raise absent(node.tensor, node.line)
         source = self.memory[node.tensor] if isinstance(node, ir.Element) else self._held(node.buffer, node.line)
@@ -197,6 +201,7 @@ class _Core:
                 yield from self._body(statement.then if self.value(statement.condition) else statement.otherwise)
             elif isinstance(statement, ir.For):
                 for number in run_range(statement, self.value):
+                    # Rounds count, too: a loop without statements would otherwise be free.
                     self._step(statement.line)
                     self.names[statement.name] = number
                     yield from self._body(statement.body)
@@ -239,6 +244,7 @@ class _Core:
                 raise ProgramError(
                     "uninitialised", f"{statement.tensor} is loaded before it is written", line=statement.line
                 )
+            # Indexing by an array copies, so that a later store does not change what was loaded.
             self.tiles[statement.buffer] = self.memory[tensor][places].reshape(shape)
         elif isinstance(statement, ir.Store):
             places, shape = self._places(statement)
@@ -272,6 +278,7 @@ class _Core:
                 line=move.line,
                 remedy="load overlapping rows one at a time",
             )
+        # blockCount of a copy is limited to 4095 by the instruction.
         if rows > 4095:
             raise ProgramError("limit", f"one copy moves {rows} rows, at most 4095", line=move.line)
         places = start + np.arange(rows)[:, None] * stride + np.arange(cols)

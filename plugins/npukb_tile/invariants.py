@@ -52,6 +52,7 @@ def check_computed(program: Program, computed: Computed) -> None:
 def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]) -> list[int]:
     """Bytes of every temporary."""
     sizes = []
+    # The sizes that `_slot_bytes` writes into the kernel: a change here needs the same one there.
     for slot in parts.computed.slots:
         most = slot.least_bytes
         for name, dtype, rows_only in slot.tiles:
@@ -60,6 +61,7 @@ def slot_bytes(parts: DeviceParts, planned: Planned, names: Mapping[str, Number]
             unit = parts.aligned.unit
             elements = rows * (-(-cols // unit) * unit) if buffer.rank == 2 and not buffer.column else rows * cols
             elements = rows if rows_only else elements
+            # Masks are bits: 0 bytes here leads to an eighth of a byte per element below.
             itemsize = DTYPES[planned.types.get(dtype, dtype)].itemsize if dtype != "mask" else 0
             most = max(most, elements * itemsize or -(-elements // 8))
         # As the kernel's own Bytes rounds: instructions write whole repeats of 256 bytes.

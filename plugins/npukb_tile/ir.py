@@ -463,6 +463,7 @@ class Buffer:
     @property
     def column(self) -> bool:
         """Whether it holds one element per row, next to each other."""
+        # A literal: what is 1 only in some case has the layout of a tile in all of them.
         return isinstance(self.cols, Num) and self.cols.value == 1
 
 

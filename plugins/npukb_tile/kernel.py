@@ -165,6 +165,7 @@ class _Class:
                 sizes.add(self._bytes(name, dtype))
         # Sorted, so that equal programs give equal text, whatever order a set has.
         ordered = sorted(sizes)
+        # Every rendered size is at least 256 bytes, so that a smaller least size need not be said.
         text = f"{slot.least_bytes}u" if slot.least_bytes > 256 or not ordered else ordered.pop(0)
         for size in ordered:
             text = f"Greatest<uint32_t>({text}, {size})"
@@ -178,6 +179,7 @@ class _Class:
             self.out.line(f"GlobalTensor<{self.parts.cpp(tensor.dtype)}> {tensor.name}Global;")
         for name, storage in self.parts.storage.items():
             kinds = {
+                # Depth 1: each EnQue is followed by its DeQue. How many buffers there are is said by InitBuffer.
                 Storage.INPUT_QUEUE: f"TQue<TPosition::VECIN, 1> {name}Queue;",
                 Storage.OUTPUT_QUEUE: f"TQue<TPosition::VECOUT, 1> {name}Queue;",
                 Storage.THROUGH_QUEUE: f"TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> {name}Queue;",
@@ -207,10 +209,12 @@ class _Class:
             elif isinstance(statement, ir.For):
                 self._for(statement, declared)
             elif isinstance(statement, ir.If):
+                # Declared before the condition: what a branch assigns may be read behind it.
                 for name in sorted(_assigned(statement) - declared):
                     self.out.line(f"{TYPES[self.locals[name]]} {safe(name)} = 0;")
                     declared.add(name)
                 self.out.open(f"if ({render(statement.condition)})")
+                # Copies: what a branch declares is gone behind it.
                 self._statements(statement.then, set(declared))
                 if statement.otherwise:
                     self.out.between("} else {")
@@ -253,6 +257,7 @@ class _Class:
                 cpp = self.parts.cpp(self.program.buffers[name].dtype)
                 text = text.replace(
                     f"{name}Buffer.Get<float>()",
+                    # Inside a template C++ needs this word to read what follows as a call of a template.
                     f"{name}Buffer.template Get<{cpp}>()" if self.parts.variables else f"{name}Buffer.Get<{cpp}>()",
                 )
         return text
@@ -337,6 +342,7 @@ class _Class:
             if name not in resident:
                 self.out.line(f"{name}Queue.FreeTensor({name});")
         if resident:
+            # The next computation must not write the buffer before the copy has left it.
             self.out.line("Flag<HardEvent::MTE3_V>();")
 
     def _compute(self, block: ir.Block) -> None:
@@ -375,6 +381,7 @@ class _Class:
                 "rows": f"static_cast<uint32_t>({render(block.rows)})",
                 "cols": cols,
                 "pitch": f"static_cast<uint32_t>(RoundUp({render(block.cols)}, {unit}))",
+                # With the padding between rows, so that one instruction covers the whole tile.
                 "count": "rows * pitch",
             }
             if "count" in words:
@@ -412,6 +419,7 @@ class _Class:
         """Parameters of a copy of several rows. The gap of a tile's rows is counted in blocks of 32 bytes."""
         members = self.program.members(self.parts.dtype(buffer.dtype))
         size = f"sizeof({cpp})"
+        # Elements of a block, for the narrowest type that the template may stand for.
         block = 32 // min(DTYPES[member].itemsize for member in members)
         rows, cols = f"static_cast<uint16_t>({render(move.rows)})", render(move.cols, level=6)
         width = f"static_cast<uint32_t>({cols} * {size})"
@@ -427,6 +435,7 @@ class _Class:
         if render(move.stride) == render(move.cols):
             outer = tuple("0" if part is gap else part for part in outer)  # type: ignore[assignment]
         params = f"{{{rows}, {width}, {outer[0]}, {outer[1]}, 0}}"
+        # Zeros up to the end of the block: instructions on rows * pitch elements read the padding, too.
         fill = f"static_cast<uint8_t>((RoundUp({cols} * {size}, 32) - {cols} * {size}) / {size})"
         return params, f", DataCopyPadExtParams<{cpp}>{{true, 0, {fill}, 0}}"
 
@@ -446,6 +455,7 @@ def _temporaries(instructions: list[Instruction]) -> list[Operand]:
     temporaries: dict[str, Operand] = {}
     for instruction in instructions:
         for operand in (instruction.target, *instruction.operands, *instruction.work):
+            # Tensors of that name are declared by the instruction that decides whether they are the temporary.
             if isinstance(operand, Operand) and operand.slot >= 0 and not operand.name.endswith("Wide"):
                 temporaries[operand.name] = Operand(operand.name, operand.dtype, ir.ShapeClass.FULL, operand.slot)
     return sorted(temporaries.values(), key=lambda operand: (operand.slot, operand.name))
@@ -499,6 +509,7 @@ def _times(body: tuple[ir.Statement, ...], name: str) -> int:
 def _read_after(body: tuple[ir.Statement, ...], loop: ir.For) -> set[str]:
     """Names read after a loop, in any body that it lies in."""
     for number, statement in enumerate(body):
+        # Also in the bodies around it, which go on behind the one that holds the loop.
         rest = {part.name for later in body[number + 1 :] for part in expressions(later) if isinstance(part, ir.Name)}
         if statement is loop:
             return rest

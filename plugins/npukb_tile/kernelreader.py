@@ -116,6 +116,7 @@ class KernelReader:
             if self._block is not None:
                 raise fault(node, "stage", "matrices are multiplied between blocks, not inside one")
             product = read_multiply(self, node)
+            # An output may be written by products alone, without any store.
             self._used |= {product.multiplier, *product.tensors}
             return product
         raise fault(
@@ -142,6 +143,7 @@ class KernelReader:
             raise fault(node, "syntax", f"{target.id} is a multiplier", "choose another name")
         if target.id in self.fixed or target.id in self.scalars.tensors:
             raise fault(node, "syntax", f"{target.id} is an argument of the kernel", "choose another name")
+        # Read as a tile first, for a fault that says what to do; as a scalar it would only be unknown.
         if self._tiles is not None and not isinstance(self._tiles.read(node.value), ir.Scalar):
             raise fault(
                 node,
@@ -208,6 +210,7 @@ class KernelReader:
         taken = {*self.buffers, *self.multipliers, *self.scalars.kinds, *self.scalars.tensors}
         if name in taken:
             raise fault(node, "syntax", f"{name} exists already")
+        # Only scalars are renamed: a buffer's name becomes part of several names of the class.
         if safe(name) != name:
             raise fault(node, "syntax", f"{name} means something else in the lowered code", "choose another name")
 
@@ -239,6 +242,7 @@ class KernelReader:
     def check_constant(self, node: ast.Call, extents: list[ast.expr]) -> None:
         """Buffers are laid out once, before anything runs, and products are cut."""
         names = {part.id for argument in extents for part in ast.walk(argument) if isinstance(part, ast.Name)}
+        # Functions are names to Python's grammar as well.
         local = names - self.fixed - {"min", "max", "ceil_div", "round_up"}
         if local:
             raise fault(
@@ -279,6 +283,7 @@ class KernelReader:
             self._tiles = TileReader(self.buffers, self.types, self.scalars, single=rows is None)
         body = self.body(node.body)
         self._block, self._tiles = None, None
+        # A block becomes a function of its own, whose variables end with it.
         for local in set(self.scalars.kinds) - known:
             del self.scalars.kinds[local]  # what a block assigns is its own
         return ir.Block(stage, self._label(label, stage), rows, extents[-1] if extents else None, body, node.lineno)

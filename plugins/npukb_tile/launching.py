@@ -105,6 +105,7 @@ def evaluate(
 def _binary(node: ir.Binary, value: Callable[[ir.Expr], Number]) -> Number:
     left = value(node.left)
     if node.op == "and":
+        # As in both languages the right side is not computed where the left one decides: it might have no value.
         return bool(left) and bool(value(node.right))
     if node.op == "or":
         return bool(left) or bool(value(node.right))
@@ -134,8 +135,10 @@ def _bounded(line: int, compute: Callable[[], Number]) -> Number:
     """A number as the AI core has it: integers of 64 bits, and only what is defined."""
     try:
         result = compute()
+    # A root of a negative number, or a float too large for an integer.
     except (ValueError, OverflowError) as error:
         raise ProgramError("number", f"this has no value: {error}", line=line) from error
+    # A fractional power of a negative number is complex in Python.
     if isinstance(result, complex):
         raise ProgramError("number", "this has no real value", line=line)
     if isinstance(result, int) and not -MOST_INTEGER <= result < MOST_INTEGER:
@@ -202,6 +205,7 @@ def _fact(node: ir.TensorFact, facts: Mapping[str, Facts], value: Callable[[ir.E
         return math.prod(_between(shape, node.first, node.last, value))
     assert node.first is not None
     axis = int(value(node.first))
+    # A fault with its line instead of an IndexError; C++ would read beyond the shape.
     if not -len(shape) <= axis < len(shape):
         raise ProgramError("shape", f"{node.tensor} has no axis {axis}: its shape is {list(shape)}", line=node.line)
     return shape[axis]
@@ -343,6 +347,7 @@ def pitch_unit(program: ir.Program, types: Mapping[str, str]) -> int:
     )
     names = {types.get(buffer.dtype, buffer.dtype) for buffer in program.buffers.values() if not buffer.column}
     sizes = [DTYPES[member].itemsize for name in names for member in program.members(name)]
+    # At most 4 bytes: casts to float32 and temporaries lie in the same rows.
     return 32 // min([*sizes, 4]) if rows else 1
 
 
@@ -387,6 +392,7 @@ def _check(program: ir.Program, planned: Planned, names: Mapping[str, Number]) -
         )
     for held in program.multipliers.values():
         rows, inner, cols = (int(evaluate(extent, names, {})) for extent in (held.rows, held.inner, held.cols))
+        # TCubeTiling and the library's calls take 32-bit integers.
         if not all(1 <= extent < 2**31 for extent in (rows, inner, cols)):
             raise ProgramError(
                 "buffer_size",

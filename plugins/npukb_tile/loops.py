@@ -11,6 +11,7 @@ __all__ = ["loop_head"]
 
 def loop_head(loop: For) -> str:
     """``for (...)``. A bound or step that the body changes is computed once and kept beside the variable."""
+    # C++ asks for bound and step in every round, Python's range once.
     changed = {loop.name} | {inner.name for inner in statements(loop.body) if isinstance(inner, Assign | For)}
     known = changed | {part.name for part in expressions(loop) if isinstance(part, Name)}
     name, stop, step = safe(loop.name), render(loop.stop, level=5), render(loop.step)
@@ -28,4 +29,5 @@ def _unused(name: str, known: set[str]) -> str:
 
 
 def _varies(node: Expr, changed: set[str]) -> bool:
+    # What a buffer holds counts as changed: the body may compute in it.
     return any(isinstance(part, Peek) or (isinstance(part, Name) and part.name in changed) for part in parts_of(node))

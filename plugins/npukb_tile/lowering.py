@@ -102,6 +102,7 @@ def _entry_arguments(program: Program) -> str:
 def _telling(program: Program, name: str) -> Tensor:
     """The tensor whose element type a type variable is: one that is always there, if there is any."""
     held = [*program.of_role(TensorRole.INPUT), *program.of_role(TensorRole.OUTPUT)]
+    # False sorts before True.
     return min((tensor for tensor in held if tensor.dtype == name), key=lambda tensor: tensor.optional)
 
 
@@ -127,6 +128,7 @@ def _launch(program: Program, parts: DeviceParts, numbers: str) -> list[str]:
         if tensor.role is TensorRole.WORKSPACE:
             place = place_name(tensor)
             offset = f" + {numbers + '.' if numbers else ''}{place}" if place in program.numbers else ""
+            # An operator's workspace begins with a part of the system's; a static kernel is given its own part.
             given.append(f"{'GetUserWorkspace(workspace)' if numbers else 'workspace'}{offset}")
         else:
             given.append(tensor.name)
@@ -168,6 +170,7 @@ def _file(program: Program, functions: list[str], numbers: str, body: str, entry
     head = [f"// {line}".rstrip() for line in (program.summary.strip() or program.operator).splitlines()]
     parts = [
         "\n".join([*head, "//", "// Lowered from a tile program."]),
+        # The library reads this macro where its header is included.
         ("#define ASCENDC_CUBE_ONLY\n" if program.launch.cube else "")
         + '#include "kernel_operator.h"'
         + ('\n#include "lib/matmul_intf.h"' if program.multipliers else ""),

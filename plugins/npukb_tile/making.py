@@ -45,11 +45,13 @@ def lower(request: Request, timeout_s: float) -> Lowered:
         return Lowered(wrong=_diagnostic("limit", detail, 1, "a program of this language has some dozens of lines"))
     from npukb_twin.launch.process import Limits, run
 
+    # An empty entry is the working folder, which may be anybody's.
     paths = tuple(path for path in sys.path if path and Path(path).exists())
     with Scratch("tile") as work:
         question = work / "request"
         # The request is ours and may be a pickle; the answer is JSON, since the process has read foreign text.
         question.write_bytes(pickle.dumps(request))
+        # The answer has a pipe of its own, so that nothing that is printed can pass for it.
         reading, writing = os.pipe()
         try:
             done = run(
@@ -63,6 +65,7 @@ def lower(request: Request, timeout_s: float) -> Lowered:
                 report=(reading, writing),
                 sandbox=_sandbox(paths),
             )
+        # Once it has run, the ends of the pipe are closed by `run`.
         except BaseException:
             for end in (reading, writing):
                 _close(end)
@@ -108,6 +111,7 @@ def _sandbox(paths: tuple[str, ...]):  # type: ignore[no-untyped-def]
     if runtime is None:
         return Sandbox()
     folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, *paths}
+    # The interpreter of an environment is a link: both names of it have to be allowed below.
     program = Path(sys.executable)
     return open_sandbox(Mode.AUTO, runtime.host.parent).reaching(
         *(Path(folder) for folder in sorted(folders) if Path(folder).exists()), run=(program, program.resolve())

@@ -25,6 +25,7 @@ def workspace_bytes(tensor: Tensor, shapes: Sequence[OutputShape], types: Mappin
     itemsizes = {DTYPES[member].itemsize for member in types.get(tensor.dtype, (tensor.dtype,))}
     shape = next(candidate for candidate in shapes if candidate.tensor == tensor.name)
     extents = [part.extent for part in shape.shape if part.extent is not None and part.times is None]
+    # The places of later workspaces follow from these bytes, and are numbers that the host function computes.
     if len(extents) != len(shape.shape) or len(itemsizes) > 1:
         raise ProgramError(
             "output_shape",

@@ -97,6 +97,7 @@ def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
     target, left, right = (reader.place(part, _FORM) for part in node.args[1:4])
     held = reader.multipliers[used]
     _check_types(node, held, reader.types.get(held.dtype, (held.dtype,)), target, (left, right))
+    # A Matmul object has one type of sums and of bias: the first product decides, later ones must agree.
     held = replace(held, sums=target.dtype)
     bias, bias_start = "", None
     if "bias" in words:
@@ -207,6 +208,7 @@ def multiply_arrays(
     sums = factors[0] @ factors[1]
     if node.bias_start is not None:
         sums += _row(node, int(value(node.bias_start)), cols, memory)
+    # NumPy casts on assignment, which is the one rounding that the cube core does on the way out.
     memory[node.tensors[0]][places[0]] = sums
     written[node.tensors[0]][places[0]] = True
 
@@ -285,11 +287,13 @@ bool CutProductWithBias(gert::TilingContext* context, int64_t rows, int64_t inne
 
 def cut_products(program: Program) -> list[str]:
     """Lines of the tiling function, behind those that set the numbers of the launch."""
+    # Read back from the structure: the numbers of the launch are no variables of the tiling function.
     given = {name: f"tiling.get_{name}()" for name in (*program.numeric, *program.numbers)}
     inputs = program.of_role(TensorRole.INPUT)
     required = "Required" if program.by_instance else ""
 
     def ge(dtype: str) -> str:
+        # A type variable is known from the first input that has it.
         like = next((number for number, tensor in enumerate(inputs) if tensor.dtype == dtype), None)
         fixed = dtype in DTYPES or like is None
         return DTYPES[dtype].ge if fixed else f"context->Get{required}InputDesc({like})->GetDataType()"
@@ -386,6 +390,7 @@ def product_calls(node: Multiply, held: Multiplier) -> list[str]:
     if node.bias_start is not None:
         bias = [f"{node.multiplier}Object.SetBias({node.bias}Global[{render(node.bias_start)}]);"]
     elif held.bias:
+        # The object keeps the bias of the product before.
         bias = [f"{node.multiplier}Object.ClearBias();"]
     return [
         # The library reads and writes global memory by itself, so everything of ours must be out before.

@@ -83,6 +83,7 @@ _ROUND: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,
+    # Ties away from zero, for which NumPy has no function.
     "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
 }
 
@@ -114,6 +115,7 @@ def apply(node: TileOp, values: list[Any], dtype: str, rows: int, cols: int) -> 
         result = _UNARY[op](_wide(values[0]))
     else:
         result = _BINARY[op](*_pair(values[0], values[1]))
+    # Rounded after every operation, as the device stores each result in its element type.
     return result if dtype == "mask" else np.asarray(result).astype(numpy_dtype(dtype))
 
 
@@ -124,6 +126,7 @@ def _wide(value: Any) -> Any:
 
 def _pair(left: Any, right: Any) -> tuple[Any, Any]:
     """Both operands in one type: scalars take that of the tile."""
+    # A Python number beside an array has rules of its own, which differ between NumPy 1 and 2.
     if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
         return left, left.dtype.type(right)
     if isinstance(right, np.ndarray) and not isinstance(left, np.ndarray):
@@ -165,6 +168,7 @@ def _order(values: Array, line: int) -> Array:
             remedy="sort parts, and choose among the best of each",
         )
     row = values.reshape(-1)
+    # lexsort sorts by its last key first, and is stable: NaN before numbers, then from the largest down.
     return np.lexsort((-np.nan_to_num(row, nan=0.0, posinf=np.inf, neginf=-np.inf), ~np.isnan(row)))[None, :].astype(
         np.int32
     )

@@ -47,6 +47,7 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("abs", "exp", "ln", "sqrt", "rsqrt", "reciprocal")
     },
     "relu": Operation("unary", "Relu"),
+    # No instruction negates: it is a product with -1.
     "neg": Operation("unary", "Muls"),
     **{name: Operation("unary", name.capitalize(), library=True, floats_only=True) for name in (*_ANGLES, *_OTHERS)},
     **{name: Operation("binary", name.capitalize(), f"{name.capitalize()}s") for name in ("add", "mul", "max", "min")},
@@ -59,6 +60,7 @@ OPERATIONS: dict[str, Operation] = {
     **{f"col_{name}": Operation("down", instruction, floats_only=True) for name, instruction in _FOLDS.items()},
     "gather": Operation("gather", "Gather"),
     "iota": Operation("iota", "CreateVecIndex"),
+    # Vector instructions read at multiples of 32 bytes: a shift by single elements has to gather.
     "shift": Operation("shift", "Gather"),
     "iota_rows": Operation("iota", "CreateVecIndex"),
     "argsort": Operation("sort", "Sort", floats_only=True),

@@ -60,6 +60,7 @@ def parse_program(source: str) -> Program:
     try:
         return _read(source)
     except (RecursionError, MemoryError) as error:
+        # Python's own parser raises either of them for text that is nested deep enough.
         raise ProgramError("limit", "the program is nested too deeply", line=1, remedy=_FLATTER) from error
 
 
@@ -79,6 +80,7 @@ def _read(source: str) -> Program:
             functions[marks[0]] = node
         elif isinstance(node, ast.Assign):
             _type_variable(node, types)
+        # A lone constant is a docstring.
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             raise fault(node, "syntax", "a program is type variables, one @host and one @kernel function")
     for mark in ("host", "kernel"):
@@ -108,6 +110,7 @@ def _tree(source: str) -> ast.Module:
             tree = ast.parse(source)
     except SyntaxError as error:
         raise ProgramError("syntax", error.msg or "not Python's grammar", line=error.lineno or 0) from error
+    # Lone surrogates, and zero bytes in older versions of Python, are no SyntaxError.
     except ValueError as error:
         raise ProgramError("syntax", str(error), line=1) from error
     # Level by level without recursion: this check must survive what would break the others.
@@ -124,6 +127,7 @@ def _tree(source: str) -> ast.Module:
 
 def _plain_name(node: ast.AST) -> None:
     """Names become names of C++."""
+    # Names, arguments and functions have their name under different attributes.
     name = getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)
     if isinstance(name, str) and not name.isascii():
         raise fault(node, "syntax", f"the name {name} has letters beyond ASCII", "use a-z, A-Z, 0-9 and _")
@@ -144,6 +148,7 @@ def _program(
 ) -> Program:
     tensors, attributes = _signature(kernel, types)
     kinds = {name: attribute.kind for name, attribute in attributes.items()}
+    # A copy: variables of the host function are unknown to the kernel.
     reader = HostReader(ScalarReader(dict(kinds), tensors, types, host=True))
     body = reader.body(host.body)
     if reader.launch is None:
@@ -175,6 +180,7 @@ def _program(
     asked_of = {held.flag: held for held in scalars.known}
     numbers |= dict.fromkeys(asked_of, Kind.BOOL)
     launch = replace(reader.launch, numbers=(*reader.launch.numbers, *asked_of.items()))
+    # So is where each workspace begins, which follows from the sizes of those before it.
     places = workspace_places(tensors.values(), reader.shapes, types)
     numbers |= dict.fromkeys(places, Kind.INT)
     launch = replace(launch, numbers=(*launch.numbers, *places.items()))
@@ -203,6 +209,7 @@ def _signature(
     tensors: dict[str, Tensor] = {}
     attributes: dict[str, Attribute] = {}
     arguments = kernel.args.args
+    # Python stores defaults for the last arguments only.
     defaults = [None] * (len(arguments) - len(kernel.args.defaults)) + list(kernel.args.defaults)
     for argument, default in zip(arguments, defaults, strict=True):
         what, of, begins, optional = _mark(argument)
@@ -241,7 +248,9 @@ def _mark(argument: ast.arg) -> tuple[str, str, str, bool]:
             return mark.value.id, mark.slice.id, "", optional
         if isinstance(mark.slice, ast.Tuple) and len(mark.slice.elts) == 2:
             of, begins = mark.slice.elts
+            # False equals 0 in Python.
             if isinstance(begins, ast.Constant) and begins.value == 0 and not isinstance(begins.value, bool):
+                # As a name, so that zeros and inputs take one way from here on. No input can be called so.
                 begins = ast.Name("0")
             if isinstance(of, ast.Name) and isinstance(begins, ast.Name):
                 return mark.value.id, of.id, begins.id, optional
@@ -306,6 +315,7 @@ def _default(node: ast.expr | None) -> int | float | bool | str | tuple[int, ...
         if len(integers) != len(items):
             raise fault(node, "syntax", "a default is a number, a text or a tuple of integers")
         return integers
+    # Read as an expression, because a negative number is an operator and its operand to Python.
     value = ScalarReader({}, {}, host=True).read(node)
     if not isinstance(value, Num):
         raise fault(node, "syntax", "a default is a number")
@@ -382,6 +392,7 @@ class HostReader:
                 raise fault(node, "output_shape", "the shape of the workspace has no condition", "(n if some else 1,)")
         parts = (*self._parts(value), *otherwise)
         listed = [part.tensor in self.scalars.tensors and self.scalars.tensors[part.tensor].listed for part in parts]
+        # The host knows no shapes of the tensors in a list, so that nothing can be made of them.
         whole = len(parts) == 1 and parts[0].extent is None and parts[0].first is None and parts[0].last is None
         if held.listed is not any(listed) or (any(listed) and not whole):
             raise fault(

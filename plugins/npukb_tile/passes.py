@@ -83,6 +83,7 @@ _PASSES = (
         "- Rows in on-chip memory begin at multiples of 32 bytes.",
     ),
 )
+# The template's name tells the step, because a resumed run knows a sample by its prompt only.
 _STEP = re.compile(r"tile-llm-(\d)@")
 _ROLE = "You lower programs of a small tile language to Ascend C for Huawei Ascend AI processors, one pass at a time.\n"
 _RIGHT = Diagnostic(Severity.NOTE, "program_accepted", "the program is accepted; its kernel is still to be written")
@@ -119,6 +120,7 @@ class PassesStrategy:
         extracted = extract(answer.parser, answer.completion, answer.task, answer.track)
         if isinstance(extracted, Outcome):
             return no_candidate(extracted)
+        # The program goes along, since the next question is made of this candidate alone.
         return Made(candidate_of({**extracted.files, PROGRAM: _shown(answer.prompt, "The program")}))
 
     def following(self, sample: Sample, turns: int, hints: Hints) -> Prompt | None:
@@ -130,6 +132,7 @@ class PassesStrategy:
             return None
         step = _step(sample.prompt)
         if step + 1 < self.steps and sample.candidate is not None and _passed(step, verdict.outcome, verdict.stage):
+            # Before the last pass only: what an incomplete kernel computes wrongly tells nothing.
             told = feedback(sample.candidate, verdict, hints) if step + 2 == self.steps else ""
             return _next_pass(sample.prompt, sample.candidate.files, step + 1, told)
         # Turns of this pass: every pass begins a conversation of its own.
@@ -170,6 +173,7 @@ def _next_pass(prompt: Prompt, files: Mapping[str, str], step: int, told: str) -
     # The prompt is all that a resumed run has; the entry that it shows tells the track.
     static = "GM_ADDR tiling)" not in before
     how = tile_pass.static if static else tile_pass.dynamic
+    # Later questions are the first one with other endings: the prompt does not grow with every pass.
     context = before if step == 1 else before[: before.index(_MARK)]
     code = {name: text for name, text in files.items() if name != PROGRAM}
     parts = [

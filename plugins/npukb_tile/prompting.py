@@ -52,6 +52,7 @@ class Exemplar(NamedTuple):
 @cache
 def language() -> str:
     """The sections of the documentation that define the language."""
+    # The page that people read is what models are shown: the two cannot differ.
     page = next(path for path in _PAGES if path.exists()).read_text(encoding="utf-8")
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
     wanted = {name: next(section for section in sections if section.startswith(f"{name}\n")) for name in _SECTIONS}
@@ -64,6 +65,7 @@ def language() -> str:
 def exemplar(task: Task, tasks: Mapping[str, Task]) -> Exemplar | None:
     """A program for the operator that is closest to the task: of its category, else the first of all that do."""
     written = [other for other in tasks.values() if _program(other).exists()]
+    # Suites name the same kinds of operators differently, and only some have programs.
     kin = replace(task, category=_KIN.get(task.category, task.category))
     example = nearest(kin, written) or _first(task, written)
     return None if example is None else Exemplar(example, _program(example).read_text(encoding="utf-8"))

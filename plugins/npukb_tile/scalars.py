@@ -95,6 +95,7 @@ class ScalarReader:
         if isinstance(node, ast.BinOp):
             return self._binary(node, _ARITHMETIC.get(type(node.op).__name__), self.read(node.left), node.right)
         if isinstance(node, ast.Compare):
+            # C++ reads a < b < c as (a < b) < c.
             if len(node.ops) != 1:
                 raise fault(node, "syntax", "one comparison at a time", "write a < b and b < c")
             return self._compare(node)
@@ -134,6 +135,7 @@ class ScalarReader:
 
     def _constant(self, node: ast.Constant) -> Expr:
         value = node.value
+        # Before integers: Python's booleans are integers, too.
         if isinstance(value, bool):
             return Num(value, Kind.BOOL, node.lineno)
         if isinstance(value, int):
@@ -182,6 +184,7 @@ class ScalarReader:
         return Binary(op, left, right, left.kind, node.lineno)
 
     def _compare(self, node: ast.Compare) -> Expr:
+        # First: texts and absent inputs are no scalars, and reading them would be a fault.
         known = self._known(node)
         if known is not None:
             return known
@@ -243,6 +246,7 @@ class ScalarReader:
         if len(node.args) != count or node.keywords:
             raise fault(node, "syntax", f"{name} takes {count} arguments")
         arguments = tuple(self.read(argument) for argument in node.args)
+        # power() takes both as double, whatever they are.
         if count == 2 and name != "power":
             arguments = self._alike(*arguments)
         if name in ("ceil_div", "round_up") and arguments[0].kind is not Kind.INT:
@@ -372,6 +376,7 @@ class ScalarReader:
         """Both with one type: integers next to floats become floats."""
         if left.kind is right.kind:
             return left, right
+        # Booleans beside integers stay: they are numbers in both languages.
         if Kind.FLOAT in (left.kind, right.kind):
             return _float(left), _float(right)
         return left, right

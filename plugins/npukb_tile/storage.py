@@ -68,6 +68,7 @@ def _storage(uses: Uses) -> Storage:
     # tensor each.
     if uses.peeked or uses.nested:
         return Storage.RESIDENT
+    # Copies are counted one by one, as a queue's tensor is filled by one; computations by their blocks.
     if len(uses.loads) == 1 and len(reads) == 1 and not writes and not stores and _follows(loads[0], reads[0]):
         return Storage.INPUT_QUEUE
     # A buffer that carries a value from round to round must stay where it is; a queue gives out other memory each time.
@@ -79,6 +80,7 @@ def _storage(uses: Uses) -> Storage:
 
 
 def _follows(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    # Both ends in one body: under different conditions a queue could be filled and never emptied.
     return first[0] == second[0] and first[1] < second[1]
 
 
@@ -188,6 +190,7 @@ def _scalars(node: TileExpr) -> Iterator[Expr]:
 
 def parts_of(node: Expr) -> Iterator[Expr]:
     yield node
+    # By the fields' names, so that a new kind of expression needs no case of its own here.
     for name in ("left", "right", "condition", "yes", "no", "index", "first", "last"):
         inner = getattr(node, name, None)
         if inner is not None:

@@ -64,6 +64,7 @@ def made_of(source: str, answer: Answer) -> Made:
     lowered = lower(Request(source, answer.task, tuple(told), answer.track), answer.timeout_s)
     if lowered.wrong is None:
         return Made(candidate_of({**lowered.files, PROGRAM: source}))
+    # A fault of the lowering does not count against the model.
     outcome = Outcome.INFRA_ERROR if lowered.ours else Outcome.COMPILE_ERROR
     return Made(candidate_of({PROGRAM: source}), outcome, Stage.COMPILE, (lowered.wrong,))
 

@@ -14,7 +14,6 @@ from npukb_tile.scalars import ScalarReader, fault, is_name
 __all__ = ["TileReader"]
 
 _CAST_MODES = ("rint", "floor", "ceil", "round", "trunc", "none")
-#: Element types that a cast leads to, by the one that it starts from; others go by way of these.
 _FULL, _ROW, _COLUMN = ShapeClass.FULL, ShapeClass.ROW, ShapeClass.COLUMN
 
 
@@ -67,6 +66,7 @@ class TileReader:
         raise fault(node, "syntax", f"{ast.unparse(node)} is no operation on tiles")
 
     def _has_tile(self, node: ast.expr) -> bool:
+        # iota() has no operand, so that no buffer would show it to be a tile.
         return any(
             (isinstance(part, ast.Name) and part.id in self.buffers)
             or (isinstance(part, ast.Call) and is_name(part.func, "iota", "iota_rows"))
@@ -140,6 +140,7 @@ class TileReader:
         if name in DTYPES or name in self.types:
             return self._cast(node, name)
         operation = OPERATIONS.get(name)
+        # Operations that have a symbol are written by it alone.
         if operation is None or (name in OPERATORS.values() and name not in ("max", "min")):
             known = ", ".join(
                 sorted(name for name, operation in OPERATIONS.items() if operation.kind in ("unary", "across", "down"))
@@ -195,6 +196,7 @@ class TileReader:
         if isinstance(mask, Scalar) or mask.dtype != "mask":
             raise fault(node, "dtype", "where takes a mask first", "compare: where(x > 0.0, a, b)")
         if isinstance(yes, Scalar) and isinstance(no, Scalar):
+            # Two scalars leave open which type is meant; a mask has none.
             dtype = "float32"
         else:
             dtype, shape = self._common(node, yes, no)

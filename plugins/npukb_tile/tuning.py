@@ -39,6 +39,7 @@ def tune(program: Program, case: Case, measure: Callable[[Program], float | None
     yield best
     # Not every combination: each variant costs a compilation and a run.
     for vary in (_lengths, _depths, _cores):
+        # Each choice starts from the best of those before it.
         start = best
         for change, variant in vary(start.program):
             if variant == start.program:
@@ -73,6 +74,7 @@ def _lengths(program: Program) -> Iterator[tuple[str, Program]]:
 
 def _depths(program: Program) -> Iterator[tuple[str, Program]]:
     """One tile or two of everything that is queued."""
+    # The depth of a plain buffer has no effect but its size.
     queued = [name for name, storage in assign_storage(program).items() if storage is not Storage.RESIDENT]
     for depth in (1, 2):
         buffers = {

@@ -33,9 +33,11 @@ class _Plugin:
     @hookimpl
     def on_run_start(self, context: RunContext) -> None:
         """Begin, or continue, the run of each tracker that is named."""
+        # A run that was interrupted never came to its end, and is not to be told of this one.
         self._tracking = None
         names = [name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
         if names:
+            # Here and not above: without the variable not even this module is loaded.
             from npukb_track.tracking import Tracking
 
             self._tracking = Tracking(names, context)

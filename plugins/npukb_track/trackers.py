@@ -51,6 +51,7 @@ class _Trackio:
         self._trackio = _library("trackio")
         self._trackio.init(
             project=_set("TRACKIO_PROJECT"),
+            # Trackio continues a run by its name, so that the name has to be the run's alone.
             name=f"{name}-{run_id}",
             config=dict(facts),
             resume="allow",
@@ -71,6 +72,7 @@ class _Mlflow:
 
     def start(self, run_id: str, name: str, facts: Mapping[str, object]) -> None:
         self._mlflow = _library("mlflow")
+        # set_experiment would win over the variable.
         if not _environ("MLFLOW_EXPERIMENT_NAME"):
             self._mlflow.set_experiment(_PROJECT)
         self._mlflow.start_run(run_name=name, tags={"npukb_run_id": run_id})

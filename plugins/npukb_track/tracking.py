@@ -42,6 +42,7 @@ class Tracking:
         verdict, counts = sample.verdict, self._counts
         counts["judged"] += 1
         counts[f"outcome/{verdict.outcome.value}"] += 1
+        # Faults of ours would lower the rates of a model.
         if verdict.owner in (Owner.MODEL, Owner.NONE):
             counts["counted"] += 1
             counts["compiled"] += bool(verdict.metrics.get("compiled"))
@@ -60,6 +61,7 @@ class Tracking:
 
     def _each(self, do: Callable[[Tracker], None]) -> None:
         """Boundary: whatever a tracker raises."""
+        # A copy, since a tracker that fails is removed in the loop.
         for name, tracker in list(self._trackers.items()):
             try:
                 do(tracker)
@@ -70,6 +72,7 @@ class Tracking:
 
 def _facts(plan: RunPlan) -> dict[str, object]:
     """Who is asked what; flat, as all trackers like it."""
+    # Arguments of a model may hold keys, and trackers send them to a server.
     arguments = redact(to_json(plan.model_args))
     return {
         "model": plan.model,

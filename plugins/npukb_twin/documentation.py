@@ -27,6 +27,7 @@ _INTERNAL = frozenset(
 )
 _MOST_DECLARATIONS = 12
 _MOST_LINES = 40
+# braces are doubled: str.format puts the name in
 _FUNCTION = (
     r"(?:^template <[^\n]*\n(?:[^\n;{{}}]*\n)?)?^[ \t]*NPUKB_(?:API|ONCE)\b[^;{{}}()]*?\b{name}\([^;{{]*?\)(?: const)?"
 )
@@ -122,6 +123,7 @@ def _declared(name: str) -> tuple[str, tuple[str, ...]]:
     for form in (_TYPE, _FUNCTION, _ALIAS):
         pattern = re.compile(form.format(name=word), re.MULTILINE | re.DOTALL)
         for header, text in _headers().items():
+            # overloads that differ only in what is not shown are said once
             told = dict.fromkeys(_tidy(match) for match in pattern.finditer(text))
             plain = [diagnostic for diagnostic in told if not _OWN.search(diagnostic)]
             if plain:
@@ -149,6 +151,7 @@ def _tidy(match: re.Match[str]) -> str:
         for line in members
         if line.startswith("    ")
     ]
+    # deeper lines are inside of a member
     members = [line for line in members if not line.startswith("     ") and line.strip() != "}"]
     members = [line for line in members if not _OWN.search(line)]
     return "\n".join([" ".join(head.split()), *members[:_MOST_LINES], "};"])

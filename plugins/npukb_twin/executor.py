@@ -351,6 +351,7 @@ class TwinExecutor:
     def _key(self, request: CompileRequest, runtime: str) -> str:
         column = self._machine.column
         parts = (runtime, request.task.kernel, *request.task.arguments, request.candidate.hash)
+        # what a chip lacks decides what is compiled for it
         parts = (*parts, column.text) if column else parts
         return sha256("\0".join(parts).encode()).hexdigest()
 

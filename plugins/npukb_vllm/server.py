@@ -157,6 +157,7 @@ def _well(url: str) -> bool:
 
 
 def _free_port(host: str) -> int:
+    # Another program may take the port before the server does; its start fails then, and is told.
     with socket.socket() as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])

@@ -41,6 +41,7 @@ def predictions(chosen: Sequence[Problem], kernels: GoldenKernels) -> Iterator[t
     try:
         for problem in chosen:
             task, case = problem.task, problem.case
+            # One kernel of the dynamic track serves all rows of its operator.
             if task.name not in compiled:
                 candidate = candidate_of(kernels.kernel(task, None, Track.DYNAMIC))
                 built = executor.compile(CompileRequest(task, case, Track.DYNAMIC, candidate, _SECONDS))

@@ -92,9 +92,11 @@ def intervals(rows: Sequence[Compared]) -> Intervals:
 def inside(row: Compared, made: Intervals) -> bool:
     """Whether the measured time lies in the interval around the predicted one."""
     known = made.get(row.regime)
+    # A regime without rows of its own may be as far off as any other.
     if known is None:
         lows, highs = [low for low, _, _ in made.values()], [high for _, high, _ in made.values()]
         return min(lows) <= row.ratio <= max(highs)
+    # The 1.0 on both sides: a prediction is never outside of its own interval.
     return min(known[0], 1.0) <= row.ratio <= max(known[1], 1.0)
 
 

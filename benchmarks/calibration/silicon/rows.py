@@ -52,6 +52,7 @@ class Row:
     @property
     def single(self) -> bool:
         """Whether the time is that of one launch."""
+        # The table has `kernel×launches`, and ` + ` between several.
         return self.kernels.endswith("×1") and " + " not in self.kernels
 
 
@@ -73,6 +74,7 @@ class Problem:
 def rows() -> Iterator[Row]:
     """Every row of the table."""
     with TABLE.open(encoding="utf-8", newline="") as file:
+        # By their places in the table, which the file of predictions names them by.
         for number, line in enumerate(csv.DictReader(file)):
             yield Row(
                 number,
@@ -163,6 +165,7 @@ def _output(spec: OutputSpec, made: _Made, inputs: Mapping[str, CaseInput]) -> T
         given = [tensor_case.tensor.shape for tensor_case in _several(inputs[str(spec.shape_like)])]
     elif not several:
         given = [given]
+    # The last type stands for all tensors behind it.
     shapes = [
         TensorShape(tuple(shape), dtype)
         for shape, dtype in zip(given, [*types, *types[-1:] * len(given)], strict=False)

@@ -142,6 +142,7 @@ def _pair(first: RunRecord, second: RunRecord) -> Pair:
     timing = list(named_differences(timing_of(first), timing_of(second)))
     notes = [f"No fast_p: the runs were timed in different ways ({'; '.join(timing)})."] if timing else []
     problems = sorted({*first.problems, *second.problems})
+    # Missing, or only with samples that say nothing about the model: either way there is nothing to pair.
     left_out = tuple(
         problem for problem in problems if not first.problems.get(problem) or not second.problems.get(problem)
     )
@@ -163,6 +164,7 @@ def _measures(first: RunRecord, second: RunRecord, *, timed: bool) -> list[Measu
     least = min((len(tries) for record in (first, second) for tries in record.problems.values() if tries), default=0)
     ks = [k for k in MAIN_KS if k <= least]
     measures = [Measure(f"compile@{k}", COMPILED.hit, k) for k in ks] + [pass_measure(k) for k in ks]
+    # fast_p is a rate of single samples.
     if timed and 1 in ks:
         baselines = [name for name in SPEEDUPS if any(name in attempt.speedups for attempt in attempts)]
         measures += [fast_measure(name, p) for name in baselines for p in FAST_PS]
@@ -194,6 +196,7 @@ def _difference(measure: Measure, first: RunRecord, second: RunRecord) -> Differ
         return None
     drawn = clusters(rates)
     value, (low, high) = mean_difference(drawn)
+    # One number per task: problems of a task are not independent of each other.
     p, exact = sign_flip_test([cluster.part for cluster in drawn])
     before, after = (fsum(pair[side] for pair in rates.values()) / len(rates) for side in (0, 1))
     detectable = detectable_difference(drawn)
@@ -209,6 +212,7 @@ def _changed(first: RunRecord, second: RunRecord) -> tuple[Changed, ...]:
             failed = Counter(attempt.outcome.value for attempt in (attempts if hits[1] else other))
             outcomes = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in failed.most_common())
             listed.append(Changed(problem, (hits[0], len(attempts)), (hits[1], len(other)), outcomes))
+    # Lost ones first: False sorts before True.
     return tuple(sorted(listed, key=lambda changed: (changed.gained, changed.problem)))
 
 

@@ -85,8 +85,10 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
         if len(paths) > 2:
             raise UsageError("more than two can be compared only where all are folders of runs")
         sides = read_side(paths[0]), read_side(paths[1])
+        # For its error alone: a single profile and a run have nothing in common.
         in_common(*sides)
         return Comparison(times=sides)
+    # A letter stands for each run.
     if len(paths) > len(ascii_uppercase):
         raise UsageError(f"at most {len(ascii_uppercase)} runs are compared", remedy="npukb leaderboard takes more")
     records = [read_record(only_run(path)) for path in paths]
@@ -160,6 +162,7 @@ def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
 
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
     shown = [difference for difference in pair.differences if difference.first or difference.second]
+    # With two runs Holm's correction changes nothing, and the column would repeat the one before it.
     several = any(difference.holm_p != difference.p for difference in shown)
     rows = tuple(
         (

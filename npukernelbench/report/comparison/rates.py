@@ -37,6 +37,7 @@ class Measure:
         if len(attempts) < self.k:
             return None
         hits = sum(map(self.hit, attempts))
+        # One sample of n: what `pass_at_k` would give, too, without its binomials.
         return hits / len(attempts) if self.k == 1 else pass_at_k(len(attempts), hits, self.k)
 
 
@@ -72,6 +73,7 @@ def fast_curve(baseline: str, ps: Sequence[float], problems: Mapping[Problem, Se
     speeds = {
         problem: [attempt.speed(baseline) for attempt in attempts] for problem, attempts in problems.items() if attempts
     }
+    # `p.__le__(speed)` is p <= speed, without a call of Python code for every attempt and every p.
     return [_rate((problem, sum(map(p.__le__, tried)) / len(tried)) for problem, tried in speeds.items()) for p in ps]
 
 

@@ -51,6 +51,7 @@ _TIMING = ("launch", "time_model")
 _RULES = ("track", "hidden", "compile_timeout_s", "run_timeout_s", "harness", "rules")
 #: The rules of task files, not of a benchmark.
 OURS = "ours"
+# Inputs are drawn from a secret that is another one in every run, and no setting.
 _FIELDS_OF_OTHERS = frozenset((*_RULES, "tasks", "executor", "inputs"))
 
 

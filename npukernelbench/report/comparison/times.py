@@ -50,6 +50,7 @@ def read_side(path: Path) -> Side:
         data = json.loads(path.read_text(encoding="utf-8"))
         stored = data.get("profile") if isinstance(data, dict) else None
         profile = None if stored is None else profile_from_json(stored)
+    # Broken JSON and text that is not UTF-8 are ValueErrors, too.
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is no profile: {error}", remedy=_REMEDY) from error
     if profile is None:
@@ -82,6 +83,7 @@ def compare(first: Side, second: Side) -> Table:
     rows, inside, ratios = [], 0, []
     for key in shared:
         profile, other = first.profiles[key], second.profiles[key]
+        # A geometric mean takes positive numbers alone.
         ratios.append(other.time_us / profile.time_us if profile.time_us > 0 else 1.0)
         held = _within(profile, other)
         inside += held is True

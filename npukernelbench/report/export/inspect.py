@@ -126,6 +126,7 @@ def _sample(sample: Sample, model: str) -> dict[str, JSON]:
         # inspect counts epochs from 1.
         "epoch": row.index + 1,
         "input": list(messages),
+        # inspect's reader refuses a sample without this field, though our problems have no one right text.
         "target": "",
         "messages": [*messages, *([said] if said else [])],
         "output": _output(answer, said, model) if answer else {"model": model, "choices": []},

@@ -67,6 +67,7 @@ def _case(suite: Element, sample: Sample) -> None:
     case = SubElement(suite, "testcase", classname=row.task, name=f"{row.case or 'all'}[{row.index}]", time=time)
     if row.outcome is Outcome.OK:
         return
+    # The user owns one outcome alone: what was left out on request.
     kind = "failure" if row.owner is Owner.MODEL else "skipped" if row.owner is Owner.USER else "error"
     message = _clean(f"{row.outcome.value}: {row.message or row.outcome.meaning}")
     notes = (*verdict.diagnostics, *(note for case_result in verdict.cases for note in case_result.diagnostics))

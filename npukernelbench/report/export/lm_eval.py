@@ -39,6 +39,7 @@ class _LmEval:
 
     def write(self, run: StoredRun, results: Results, target: Path) -> tuple[Path, ...]:
         """``<target>/<model>/results_<time>.json`` and a ``samples_<task>_<time>.jsonl`` per task."""
+        # In lm-eval's form; file systems of Windows have no colons in names.
         time = self._now().isoformat().replace(":", "-")
         model = _model_name(run.manifest.identity)
         folder = target / _sanitized(model)

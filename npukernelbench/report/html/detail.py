@@ -97,7 +97,9 @@ def _parts(text: str, sources: Sequence[str]) -> list[JSON]:
     """The text in pieces; the number of a source stands for its text, which the page has anyway."""
     parts: list[JSON] = [text]
     for number, source in enumerate(sources):
+        # Behind the sources before it alone: one that stands earlier is shown twice, which costs only bytes.
         last = parts[-1]
+        # An empty file would be found in every text.
         if source and isinstance(last, str) and source in last:
             before, _, after = last.partition(source)
             parts[-1:] = [before, number, after]
@@ -175,4 +177,5 @@ def _spans(spans: Sequence[Span]) -> list[JSON]:
     """Pipe, start, end, place in the source: those of the first core, as every core does much the same."""
     core = spans[0].core if spans else 0
     mine = [span for span in spans if span.core == core][:_SPANS]
+    # Four digits of a microsecond are finer than a clock cycle; more would only make the page longer.
     return [[span.pipe, round(span.start_us, 4), round(span.end_us, 4), f"{span.file}:{span.line}"] for span in mine]

@@ -79,6 +79,7 @@ class LiveRun:
         block = Block()
         for keys in reading.conversations[number * _BLOCK : (number + 1) * _BLOCK]:
             block.add([reading.run.samples[key] for key in keys])
+        # Below 0 the slices above would count from the end.
         if number < 0 or not block.samples:
             raise LookupError(f"{self.name} has no block {number}")
         return block.as_json()

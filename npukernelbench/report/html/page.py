@@ -122,6 +122,7 @@ def shell(title: str, *, mode: str, where: str = "", data: Sequence[str] = ()) -
         "program": "\n".join(program_of(*_PROGRAM)),
     }
     text = asset("page.html")
+    # No value holds a later placeholder: names are escaped, data is base64, and the rest is ours.
     for name, value in parts.items():
         text = text.replace(f"<!-- {name} -->", value, 1)
     return text

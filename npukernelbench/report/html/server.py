@@ -21,6 +21,7 @@ _LOOPBACK = "127.0.0.1"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 #: Seconds after which the list of runs is asked for again while one of them is going on.
 _AGAIN_S = 5
+# Few digits: of thousands of them `int` makes a ValueError, which nothing here answers.
 _BLOCK = re.compile(r"[0-9]{1,9}")
 
 
@@ -79,6 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, b"only this machine may look\n", "text/plain")
             return
         try:
+            # Unquoted behind the split, so that a quoted slash is part of a name.
             content, kind = self._content([unquote(part) for part in self.path.partition("?")[0].split("/")[1:]])
         except LookupError as error:
             self._send(HTTPStatus.NOT_FOUND, f"{error.args[0]}\n".encode(), "text/plain; charset=utf-8")

@@ -111,8 +111,10 @@ def _scale(cells: Iterable[str]) -> _Scale | None:
     matches = [match for cell in cells if (match := _INTERVAL.fullmatch(cell))]
     if not matches:
         return None
+    # Differences are written with a sign, rates without.
     if not any(match[1].startswith(("+", "-")) for match in matches):
         return _Scale(0.0, 1.0)
+    # A column of zeros has no width either, and is divided by it.
     widest = max(abs(float(match[i])) for match in matches for i in (2, 3)) or 1.0
     return _Scale(-widest, widest)
 

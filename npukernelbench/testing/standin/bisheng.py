@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 def translated(source: str) -> str:
     """A copy of ``source`` in plain C++, with the lines of the original."""
     text = Path(source).read_text(encoding="utf-8")
+    # Of `<<<blocks, memory, stream>>>` only the blocks mean something on the host.
     launch = r'StandinLaunch bracket("\1"); standin_blocks = (\2); \1('
     text = re.sub(r"(\w+)<<<([^,]+),[^,]+,[^>]+>>>\(", launch, text)
     out = Path(os.environ["TMPDIR"]) / f"standin-{os.getpid()}.cpp"
@@ -28,6 +29,7 @@ def main(arguments: list[str]) -> int:
         if word.startswith("--npu-arch="):
             assert word == "--npu-arch=dav-2201", word
         elif word.endswith((".asc", ".cpp")):
+            # The copy lies elsewhere, and a source includes files beside itself.
             kept += ["-I", str(Path(word).parent), translated(word)]
         else:
             kept.append(word)

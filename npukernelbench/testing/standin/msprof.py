@@ -51,6 +51,7 @@ def main(words: list[str]) -> None:
         (out / "core0_code_exe.csv").write_text("code,running_time(us)\na,1.5\nb,2\n", encoding="utf-8")
         return
     wanted = options.get("kernel-name", "").split("|")
+    # Without the option the only prefix is empty, and every name begins with it.
     taken = [kernel for kernel in kernels if any(kernel[0].startswith(prefix) for prefix in wanted)]
     if not taken:
         sys.stdout.write("[WARN] no kernel was profiled\n")

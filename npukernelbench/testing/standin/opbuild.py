@@ -248,6 +248,7 @@ def main(source: Path, out: Path, vendor: str, unit: str, *, flat: bool) -> None
     """Make the package. A ``flat`` project has its kernel in one place, under the operator's name."""
     for name in NEEDED:
         import_module(name)
+    # A lock is a semaphore in /dev/shm: this fails in a sandbox that hides it, as the toolkit's scripts do.
     with multiprocessing.Lock():
         host = "\n".join(path.read_text(encoding="utf-8") for path in sorted(source.glob("op_host/*.cpp")))
         definition = read(host)

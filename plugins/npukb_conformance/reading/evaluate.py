@@ -55,6 +55,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
 }
 #: Steps of a function, calls included: a text of a checkout must not keep the reader for ever.
 _MOST_STEPS = 200_000
+# Recursion is cut long before Python's own limit would be reached by this walk.
 _DEEPEST = 20
 _FAULTS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, re.error)
 
@@ -110,6 +111,7 @@ def read_program(path: Path) -> Program:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             try:
                 constants[node.targets[0].id] = ast.literal_eval(node.value)
+            # Not a literal: a call, or an expression of names.
             except ValueError:
                 constants[node.targets[0].id] = UNKNOWN
     return Program(path, functions, constants)
@@ -125,10 +127,12 @@ class _Walk:
     local: dict[str, object] = field(default_factory=dict)
 
     def run(self, function: ast.FunctionDef, arguments: Mapping[str, object]) -> tuple[object, Mapping[str, object]]:
+        # Each call has variables of its own, and its caller's come back behind it.
         outer, self.local = self.local, dict(arguments)
         self.depth += 1
         try:
             defaults = function.args.defaults
+            # Defaults belong to the last arguments; [-0:] would be all of them.
             for item, default in zip(function.args.args[-len(defaults) :] if defaults else [], defaults, strict=True):
                 self.local.setdefault(item.arg, self.value(default))
             if self.depth > _DEEPEST:
@@ -177,12 +181,14 @@ class _Walk:
     def branch(self, node: ast.If) -> None:
         test = self.value(node.test)
         if isinstance(test, Unknown):
+            # Either branch may have run.
             self.forget([*node.body, *node.orelse])
         else:
             self.block(node.body if test else node.orelse)
 
     def loop(self, node: ast.For) -> None:
         values = self.value(node.iter)
+        # Only what ends: iterators of functions that are handed in might not.
         if isinstance(values, Unknown) or not isinstance(values, (list, tuple, range, str)):
             self.forget(node.body)
             return
@@ -213,6 +219,7 @@ class _Walk:
 
     def change(self, name: str) -> None:
         """Part of what a name stands for is replaced: there, and wherever else it is held."""
+        # Names share one object in Python. Here a stand-in is replaced, so that every name of it has to follow.
         held, part = self.local.get(name, UNKNOWN), self.functions.get("[]=")
         new = UNKNOWN if part is None or isinstance(held, Unknown) else part(held)
         for other, value in self.local.items():
@@ -222,11 +229,13 @@ class _Walk:
                 value[:] = [new if item is held else item for item in value]
 
     def value(self, node: ast.expr) -> object:
+        # By the kind of node; kinds without a method are beyond this part of the language.
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             return UNKNOWN
         try:
             result: object = method(node)
+        # It may lie on a way that the checkout itself never takes: its value is unknown, and no fault.
         except _FAULTS:
             return UNKNOWN
         return result
@@ -283,6 +292,7 @@ class _Walk:
         result: object = UNKNOWN
         for part in node.values:
             result = self.value(part)
+            # As in Python the rest is not looked at, and the value is that of the last part.
             if isinstance(result, Unknown) or bool(result) is wanted:
                 return result
         return result
@@ -314,6 +324,7 @@ class _Walk:
                 return UNKNOWN
             if not _COMPARISONS[type(sign)](left, right):
                 return False
+            # a < b < c compares b again.
             left = right
         return True
 
@@ -341,6 +352,7 @@ class _Walk:
         arguments = self.items(node.args)
         named = {item.arg: self.value(item.value) for item in node.keywords if item.arg}
         dotted = ast.unparse(node.func)
+        # Functions that are handed in come first: they stand for torch, NumPy and what would open files.
         known = self.functions.get(dotted)
         if known is not None:
             return known(*arguments, **named)
@@ -351,6 +363,7 @@ class _Walk:
         if not isinstance(node.func, ast.Attribute):
             return UNKNOWN
         held = self.value(node.func.value)
+        # The one method of lists that generators build their results with.
         if node.func.attr == "append" and isinstance(held, list):
             held.append(arguments[0])
             return None

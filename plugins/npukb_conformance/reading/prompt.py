@@ -41,6 +41,7 @@ class PromptTexts:
         names: dict[str, object] = {
             **self._constants,
             "self.test_case_data": row,
+            # Attributes and options that the generator reads, by the names under which its text has them.
             "self.test_case_data.empty": False,
             "self.api_description": _read(folder / "api_desc.md"),
             "self.task_obj.kernel_name": task.kernel,
@@ -51,6 +52,7 @@ class PromptTexts:
             "config.static_shape_mode": True,
         }
         functions: dict[str, Callable[..., object]] = {
+            # The arguments are texts already: no path of the checkout is opened for its generator.
             "safe_read_file": lambda text: text,
             "textwrap.dedent": textwrap.dedent,
             "re.sub": re.sub,
@@ -107,6 +109,7 @@ def _template(folder: Path, task: Task) -> str:
     texts = [_read(path) for path in paths]
     for text in texts:
         entry = _ENTRY.search(text)
+        # One comma less than parameters: the tiling comes behind the task's arguments.
         if entry and entry[1] == task.kernel and entry[2].count(",") == len(task.arguments):
             return text
     return f'#include "kernel_operator.h"\n\nusing namespace AscendC;\n\n{signature(task, Track.DYNAMIC)}\n{{\n}}\n'

@@ -55,6 +55,7 @@ def read_settings(root: Path) -> Settings:
         limits = ToleranceLimits(*(float(document["eval"][name]) for name in _TWO_LIMITS))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}", field="--checkout") from error
+    # TypeError: the document, or its part eval, may be something else than a mapping.
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"no limits in eval.{_TWO_LIMITS[0]} and eval.{_TWO_LIMITS[1]}",
@@ -82,8 +83,10 @@ class OperatorTexts:
         if check is None:
             return self.settings.limits
         known: Functions = {**self._functions(row), "check_precision": _limits}
+        # Outputs exist only when a kernel has run, and limits do not depend on them.
         arguments = {"param": row, "outputs": UNKNOWN, "outputs_new": UNKNOWN}
         returned, local = self._generators.trace(_CHECK, arguments, known, names())
+        # A check that calls the suite's own returns what `_limits` made of the call; others compute with local names.
         if isinstance(returned, ToleranceLimits):
             return returned
         both = [local.get(name) for name in _TWO_LIMITS]
@@ -118,6 +121,7 @@ class OperatorTexts:
 
 
 def _limits(*given: object, max_abs_error: object = None, max_rel_error: object = None) -> ToleranceLimits:
+    # Behind the two outputs, or by name: the suite's function is called both ways.
     pair = given[2:4] if len(given) >= 4 else (max_abs_error, max_rel_error)
     return ToleranceLimits(*(float(value) for value in pair))  # type: ignore[arg-type]
 
@@ -133,6 +137,7 @@ def _returned_names(program: Program, function: str) -> list[str]:
 def _tensors(returned: object, called: list[str]) -> Iterator[Given]:
     values = returned if isinstance(returned, (list, tuple)) else [returned]
     for place, value in enumerate(values):
+        # Where the text returns a list that was put together before, it tells no names.
         name = called[place] if len(called) == len(values) else ""
         if isinstance(value, Drawn):
             yield Given(name, (value,), False)

@@ -12,6 +12,7 @@ from npukernelbench.errors import SourceLocation, UsageError
 __all__ = ["Row", "read_rows"]
 
 _WIDEST = 50
+# What pandas, with which the suite reads its lists, takes for a missing number.
 _MISSING = frozenset({"", "nan", "NaN", "NA", "N/A", "null", "NULL", "None", "n/a"})
 
 
@@ -38,6 +39,7 @@ class Row:
         """As the suite's prompts show a case: pandas' text of a row, whose values end at 50 characters."""
         texts = {name: str(value) for name, value in self.values.items()}
         shown = {name: text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..." for name, text in texts.items()}
+        # pandas pads both columns, and a prompt is to be the suite's to the blank.
         left, right = max(map(len, shown)), max(map(len, shown.values()))
         lines = [f"{name:<{left}}    {text:>{right}}" for name, text in shown.items()]
         return "\n".join([*lines, f"Name: {self.place}, dtype: object"])
@@ -49,6 +51,7 @@ def read_rows(path: Path) -> list[Row]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}", field="--checkout") from error
+    # Numbered before empty lines are left out: faults name the line of the file.
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     cells = [(number, next(csv.reader([line], delimiter=";"))) for number, line in lines]
     if not cells or "case_id" not in (header := [name.strip() for name in cells[0][1]]):

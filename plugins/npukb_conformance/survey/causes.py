@@ -14,6 +14,7 @@ _HEADERS = (
     re.compile(r"^(\S+) is (?:a header of the toolkit|not among)"),
     re.compile(r"'([^']+)' file not found"),
 )
+# Words of the host compiler, of the linker, and of our own notes on what they say.
 _NAMES = (
     re.compile(r"(?:unknown type name|undeclared identifier|named|call to(?: member function)?) '(?:\w+::)*~?(\w+)"),
     re.compile(r"^(\w+) is (?:documented|Ascend C)"),

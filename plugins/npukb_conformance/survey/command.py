@@ -94,11 +94,13 @@ def _surveyed(app: App, session: Session, root: Path, only: str, limits: Limits,
     executor = TwinExecutor(TwinArgs.model_validate(dict(session.config.executor_args)))
     try:
         executor.prepare(app.console.err, Track.DYNAMIC)
+        # Made before the threads begin, which all compile with them.
         tools = executor.tools()
         # The protocol has its arguments' class as a variable; the twin has it as one of its class.
         comparing = _comparing(session, cast("Executor", executor)) if run else None
         with ThreadPoolExecutor(max_workers=max(1, session.config.jobs)) as pool:
             rows: list[Surveyed] = []
+            # A list at once: a generator would do its work in the thread that reads it.
             surveyed = pool.map(lambda project: [*survey(project, tools, limits, comparing)], projects)
             for number, made in enumerate(surveyed, 1):
                 rows += made

@@ -163,6 +163,7 @@ class _Project:
         started = time.monotonic()
         files = dict(self._host_files.files)
         made, error = self._host_of(files)
+        # Each round may uncover errors in sources that the compiler did not reach before.
         for _ in range(_TRIES):
             broken = {
                 diagnostic.file for diagnostic in made.diagnostics if diagnostic.severity is Severity.ERROR
@@ -281,6 +282,7 @@ class _Project:
             error, count = self._compiled(unit, files), count + 1
             if error is not None:
                 break
+        # Nothing was compiled, which must not count as compiling.
         if error is None and count == 0:
             error = Diagnostic(
                 Severity.ERROR, "survey", "a template that nothing in its file gives arguments", file=name
@@ -319,6 +321,7 @@ class _Project:
         """Template arguments of an entry, "" for one that is no template, None where nobody says them."""
         parameters = template_of(files, entry.name)
         if parameters is not None:
+            # One combination: a survey asks whether a file compiles, not whether every variant does.
             listed = islice(selected_arguments(files, parameters, types_by_name()), 1)
             return next(listed, ", ".join(parameter.values[0] if parameter.values else "0" for parameter in parameters))
         return entry.template if entry.template or not entry.is_template else None
@@ -334,8 +337,10 @@ class _Project:
         key = self._key(description, text)
         seen: dict[Variant, None] = {}
         for row in range(rows):
+            # Rows of a definition that lead to the same macros are compiled once; a dictionary keeps their order.
             seen.setdefault(Variant(macros_of_row(description, row), key))
         for variant in islice(seen, self.limits.types):
+            # A definition without inputs does not say the macros that the text asks for.
             types = "" if description.inputs else unsaid
             yield types + prelude(description, variant, text, api_structures())
 
@@ -377,6 +382,7 @@ class _Project:
 
     def _another_chip_s(self, row: Surveyed, path: Path, description: OperatorDescription | None) -> Surveyed:
         """The row, set aside where the definition leaves our chip out or has another file for it."""
+        # What compiles counts, whatever chip it was written for.
         if row.compiles:
             return row
         told = description is not None and other_chip(description, self.tools.machine, {}) is not None
@@ -386,6 +392,7 @@ class _Project:
             for config in configs
             for chip in re.findall(rf'AddConfig\s*\(\s*"(\w+)"\s*,\s*{config}\s*\)', self.found.host_text)
         }
+        # Both families have the same cores, so that a definition for either is for ours.
         family = self.tools.machine.chip.lower()[: len("ascend910b")]
         if told or (chips and not any(chip.startswith((family, "ascend910_93")) for chip in chips)):
             return replace(row, beyond=Beyond.CHIP)

@@ -73,6 +73,7 @@ def _of_macros(plain: str, code: str) -> Iterator[Entry]:
         body = re.sub(r"\\\r?\n", " ", macro["body"])
         names = [name.strip() for name in macro["parameters"].split(",")]
         for use in re.finditer(rf"^[ \t]*{macro['name']}\s*\((?P<given>[^()]*)\)", plain, re.M):
+            # Macros of a variable number of arguments have more values than names.
             given = dict(zip(names, (value.strip() for value in use["given"].split(",")), strict=False))
             text = re.sub(r"\b\w+\b", lambda word: given.get(word.group(), word.group()), body)  # noqa: B023
             text = re.sub(r"\s*##\s*", "", text)
@@ -84,6 +85,7 @@ def _scope(code: str, at: int) -> str:
     open_: list[str] = []
     for match in _SCOPES.finditer(code, 0, at):
         if match.group() == "}":
+            # Not pop(): a closing brace too many, in a branch of the preprocessor, must not fail.
             del open_[-1:]
         else:
             open_.append(match["name"] or "")

@@ -50,6 +50,7 @@ def _one(code: str, text: str, at: int, depth: int) -> str:
         return _TYPES[framework["name"]]
     if not re.fullmatch(r"[A-Za-z_]\w*", text):
         return text
+    # Only in front of the use, and the last of them, as scopes would have it.
     alias = [*re.finditer(rf"\busing\s+{text}\s*=\s*(?P<type>[\w:]+)\s*;", code[:at])]
     if alias and depth < _DEEPEST:
         return _one(code, alias[-1]["type"], alias[-1].start(), depth + 1)
@@ -59,6 +60,7 @@ def _one(code: str, text: str, at: int, depth: int) -> str:
     function, place, parameter = outer
     for use in _uses(code, function):
         texts = _texts(use)
+        # A use that hands on a parameter of the same name tells nothing.
         if place < len(texts) and (value := _one(code, texts[place], use.start(), depth + 1)) != text:
             return value
     return parameter.default or _USUAL.get(parameter.kind, text)
@@ -66,6 +68,7 @@ def _one(code: str, text: str, at: int, depth: int) -> str:
 
 def _around(code: str, name: str, at: int) -> tuple[str, int, _Parameter] | None:
     """The last template before a place that has the parameter ``name``: its function's name, and which it is."""
+    # The nearest one before: names of parameters are used again by other templates.
     for match in reversed([*_TEMPLATE.finditer(code, 0, at)]):
         for place, parameter in enumerate(_parameters(match["parameters"])):
             if parameter.name == name:

@@ -41,6 +41,7 @@ def _miss(row: Surveyed) -> str:
 def causes_table(rows: Sequence[Surveyed]) -> Table:
     """The first misses by count, those that are counted first."""
     counts = Counter((row.side, row.cause, row.beyond.value if row.beyond else "") for row in rows if not row.compiles)
+    # By name at last, so that equal counts always stand in one order.
     ordered = sorted(counts.items(), key=lambda item: (bool(item[0][2]), -item[1], item[0]))
     columns = (Column("side"), Column("missing"), Column("files", numeric=True), Column("not counted as"))
     return Table("First misses", columns, tuple((side, cause, str(n), why) for (side, cause, why), n in ordered))

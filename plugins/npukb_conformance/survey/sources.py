@@ -34,6 +34,7 @@ class Tree:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """Every source file in order."""
+        # os.walk gives names as the file system has them, which differs between machines.
         return tuple(sorted(self._walk()))
 
     def _walk(self) -> Iterator[Path]:
@@ -45,6 +46,7 @@ class Tree:
     @cached_property
     def texts(self) -> Mapping[Path, str]:
         """What is in them."""
+        # Comments may be in other encodings, and must not keep a file out.
         return {path: path.read_text(encoding="utf-8", errors="surrogateescape") for path in self.paths if _whole(path)}
 
     @cached_property
@@ -79,6 +81,7 @@ class Tree:
         waiting, result, seen = list(texts), [], set[str]()
         while waiting:
             for name in _INCLUDE.findall(waiting.pop()):
+                # From which folder it climbs is unknown here: the rest of the path has to tell.
                 tail = re.sub(r"^(?:\.\./|\./)+", "", name)
                 if tail in seen or any(path.endswith(f"/{tail}") for path in ends):
                     continue
@@ -86,6 +89,7 @@ class Tree:
                 path = self._nearest(tail, base)
                 if path is None:
                     continue
+                # The folder that the include is written from: as many levels up as the path has.
                 folder = path.parents[tail.count("/")].resolve()
                 result += [folder] if folder not in result else []
                 waiting.append(self.texts[path])
@@ -101,6 +105,7 @@ class Tree:
         return min(
             fitting,
             key=lambda path: (
+                # Files of other operators come last; then the longest way in common, then the shortest path.
                 self._foreign(path, base),
                 -len(os.path.commonpath([path, base])),
                 len(path.parts),

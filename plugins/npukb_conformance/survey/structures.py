@@ -45,6 +45,7 @@ def structures_source(texts: Iterable[str], operator: str) -> str:
     declared = {match["name"]: match.group() for code in codes for match in _STRUCTURE.finditer(code)}
     constants = {match["macro"] or match["name"]: match.group() for code in codes for match in _CONSTANT.finditer(code)}
     wanted = list(dict.fromkeys(part for name in own.values() for part in _parts(name, declared, constants)))
+    # A structure that no plain text declares, such as one that a macro writes.
     if not own or not set(own.values()) <= set(wanted):
         return ""
     lines = [declared.get(name) or constants[name] for name in wanted]
@@ -61,6 +62,7 @@ def _parts(name: str, declared: Mapping[str, str], constants: Mapping[str, str])
         needs = constants[name]
     else:
         return
+    # Words that are neither, such as types, yield nothing.
     for word in _WORD.findall(needs):
         if word != name:
             yield from _parts(word, declared, constants)

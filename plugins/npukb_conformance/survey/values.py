@@ -100,6 +100,7 @@ class Comparing:
         told = self._by_script(
             name, script, lambda: Interface(*interface_of(description, root)[1:], name), own, Track.DYNAMIC, root
         )
+        # A wrong result counts against a kernel only where nothing stands between the script's tensors and it.
         if told.answer is Answer.WRONG and (between := _written_interface(root)):
             return not_run(
                 f"{between}, may change tensors before the kernel gets them; with those as they are, {told.said}", name
@@ -161,6 +162,7 @@ class Comparing:
         if not result.cases:
             assert result.compiled is not None
             return _told(name, against, result.compiled.verdict)
+        # False sorts first: a miss, then what passed under conditions.
         record = min(result.cases, key=lambda record: (record.passed, not record.conceded))
         if record.passed and record.conceded:
             return Values(Answer.RIGHT, f"under the conditions {record.conceded} only", name, against)
@@ -241,6 +243,7 @@ def _script(root: Path) -> tuple[Path, str] | None:
     for place in places:
         found = min(place.rglob(_NAME), key=lambda path: (len(path.parts), path), default=None)
         if found is not None:
+            # Such scripts are started from the project's folder, and write to paths relative to it.
             folder = found.parents[1] if found.parent.name in ("script", "scripts") else found.parent
             return folder, found.relative_to(folder).as_posix()
     return None

@@ -65,12 +65,15 @@ def written(files: Mapping[str, str], task: Task) -> Written | Diagnostic | Unsu
             f"Write both: function: {task.kernel}_do, arguments: [blocks, stream, …].",
             LAUNCH_FILE,
         )
+    # the definition bears neither template arguments nor, as a rule, its namespaces
     plain = asked.function.partition("<")[0].rpartition("::")[2]
     head = re.compile(rf"\b{re.escape(plain)}\s*\([^;{{}}]*\)\s*\{{")
     defining = [name for name, text in sorted(sources.items()) if head.search(text)]
+    # the file is compiled with a generated end, so that there has to be one
     if len(defining) != 1:
         many = "no source defines" if not defining else f"{' and '.join(defining)} define"
         return wrong(f"{many} the function {asked.function}", f"Name another in {LAUNCH_FILE}.", LAUNCH_FILE)
+    # a word of the call is 64 bits: it holds an address or a number
     types = {spec.name: spec.type for spec in task.attributes}
     lists = {spec.name for spec in task.inputs if spec.presence is Presence.DYNAMIC}
     lists |= {spec.name for spec in task.outputs if spec.presence is Presence.DYNAMIC}
@@ -91,6 +94,7 @@ def project(files: Mapping[str, str], how: Written, task: Task) -> dict[str, str
         if name.endswith(_SOURCES) and name != how.source and _MAIN.search(text) is None
     ]
     sources = "".join(f" candidate/{name}" for name in beside)
+    # CMake chooses compilers by extension, and device code may lie in .cpp files
     device = [f"candidate/{name}" for name in beside if _DEVICE.search(own[name])]
     properties = f"set_source_files_properties({' '.join(device)} PROPERTIES LANGUAGE ASC)\n" if device else ""
     folder = how.source.rpartition("/")[0]
@@ -146,6 +150,7 @@ def _word(
         value = asked if asked is not None else case.attributes.get(word, 0)
     if how.is_real(word, task):
         return "word", int.from_bytes(struct.pack("<d", float(str(value))), "little")
+    # two's complement, as the generated code reads it back
     return "word", int(value) % (1 << 64) if isinstance(value, (int, float)) else 0
 
 

@@ -62,6 +62,7 @@ def bound(
                     call.name,
                     {one.name: _tensor(given.get(one.name), one, call.arguments) for one in inputs},
                     {one.name: given[one.name] for one in attributes if given.get(one.name) is not None},
+                    # What is written in place has no argument of its own.
                     {one.name: given[one.like if one.inplace else one.name] for one in outputs},
                 )
     return None
@@ -87,6 +88,7 @@ def _by_name(call: Call, slots: Sequence[Tensor | Attribute]) -> dict[str, Any]:
         return {}
     names = {fold(slot.name): slot.name for slot in slots}
     given = {names.get(fold(text)): value for text, value in zip(call.written, call.arguments, strict=True)}
+    # An argument that is no slot's, or two of one name: the interface is not the operator's.
     return {} if None in given or len(given) != len(call.arguments) else {str(k): v for k, v in given.items()}
 
 

@@ -23,6 +23,7 @@ from npukernelbench.errors import SourceLocation, TaskError, UsageError
 __all__ = ["DESCRIPTION", "Description", "read_described", "read_description"]
 
 DESCRIPTION = "data.yaml"
+# Values are taken strictly: YAML has types, and a number in quotes is a text.
 _Value = bool | int | float | str | list[bool] | list[int] | list[float]
 
 

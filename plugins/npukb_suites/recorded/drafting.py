@@ -25,6 +25,7 @@ __all__ = ["case_names", "recorded_task"]
 _CPU_ELEMENTS = 1 << 20
 #: What samples compare with: the answer was computed in the element type, too, so that both sides round.
 _RELATIVE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-4, "float64": 1e-4, "complex64": 1e-4, "complex128": 1e-4}
+# The JSON stands in a raw string, which keeps its backslashes; its quotes are escaped, so it cannot end the string.
 _HEAD = '''"""Right answers of {name}, recorded with its inputs: {source}."""
 
 import json
@@ -43,6 +44,7 @@ def recorded_task(
     """``task.yaml``, ``reference.py`` and the data. TaskError where the records do not fit one interface."""
     attributes = interface.attributes or _told_attributes(records)
     smallest = min(records, key=lambda record: record.elements)
+    # By number: a case's name may begin with a digit, which no function's can.
     draws = {record.name: f"draw_{position}" for position, record in enumerate(records)}
     outputs = [_output(tensor, records, interface) for tensor in _names([record.outputs for record in records])]
     task = {
@@ -58,6 +60,7 @@ def recorded_task(
             "attributes": [_attribute(attribute) for attribute in attributes],
             "outputs": outputs,
         },
+        # No workspace: kernels of samples take none.
         "reference": "reference.py:reference",
         "tolerance": {"limits": _limits(records)},
         "cases": [_case(record, draws[record.name], record is smallest) for record in records],

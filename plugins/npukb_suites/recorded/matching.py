@@ -108,6 +108,7 @@ def record_of(
     shapes = [None if array is None else array.shape for array in taken.values()]
     needed = [attribute.name for attribute in interface.attributes if attribute.default is None]
     said = attributes_said(cases, shapes, needed)
+    # The variables at the last file, when the script has set most of them.
     attributes = _attributes(interface.attributes, outputs[-1].variables, known, said, notes)
     return Record(name, folder, taken, right, attributes), notes.lines
 
@@ -118,6 +119,7 @@ def _arrays(paired: Mapping[str, Written | None]) -> dict[str, Any]:
 
 def _reads(values: Iterable[Any], written: Sequence[Written]) -> bool:
     """Whether an application reads the inputs that the script wrote: it may look for them elsewhere."""
+    # By their bytes: the application may give them another shape than the script.
     given = {array.tobytes() for array in values if isinstance(array, np.ndarray)}
     return not written or any(file.array.tobytes() in given for file in written)
 
@@ -141,6 +143,7 @@ def _paired(
         taken: set[str] = set()
         return {argument_name(stem, taken): file for stem, file in rest.items()}
     named = {fold(stem): file for stem, file in rest.items()}
+    # Files beyond the tensors are left out only where each tensor has one of its name.
     every = all(fold(tensor.name) in named or tensor.optional for tensor in tensors)
     if len(named) == len(rest) and every and (set(named) <= known or len(rest) > len(tensors)):
         for stem, file in named.items():
@@ -148,6 +151,7 @@ def _paired(
                 notes.say(f"{file.path} is no tensor of the operator")
         return {tensor.name: named.get(fold(tensor.name)) for tensor in tensors}
     needed = [tensor for tensor in tensors if not tensor.optional]
+    # As many files as tensors: optional ones are among them. Otherwise these are left out.
     taking = tensors if len(rest) == len(tensors) else needed
     if len(rest) != len(taking):
         listed = ", ".join(file.path for file in rest.values()) or "none"
@@ -206,11 +210,13 @@ def fitted(record: Record, interface: Interface) -> Record:
         dtypes = () if tensor is None else by_name[tensor.like].dtypes if tensor.like else tensor.dtypes
         if array is None or not dtypes or array.dtype.name in dtypes:
             return array
+        # Floats say what they are; whole numbers may stand for the bits of another type.
         bits = array.dtype.kind in "biu"
         same = [DType(one) for one in dtypes if bits and DType(one).itemsize == array.dtype.itemsize]
         if not same and array.dtype.kind in "iu":
             wholes = (kind for kind in (DType(one).numpy() for one in dtypes) if kind.kind in "iu")
             converted = (array.astype(kind) for kind in wholes)
+            # Numbers that do not fit come back as others.
             found = next((one for one in converted if np.array_equal(one, array)), None)
             if found is not None:
                 return found

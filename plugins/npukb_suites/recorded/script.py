@@ -93,6 +93,7 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
             limits=Limits(_TIMEOUT_S, _MEMORY_BYTES, _FILE_BYTES),
             sandbox=_sandbox(python),
         )
+        # -I: no packages of the user's own and no settings of the environment; -B: no bytecode is written.
         done = confined(
             (python, "-I", "-B", tracer.__file__, str(writing), script, *arguments), report=(reading, writing)
         )

@@ -62,6 +62,7 @@ def attributes_said(
 def _cases(path: Path, operator: str) -> Iterator[ToolCase]:
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
+    # Any JSON file of the project is looked at, also one that is nested too deep to be read.
     except (ValueError, OSError, RecursionError):
         return
     for case in held if isinstance(held, list) else ():
@@ -86,4 +87,5 @@ def _is_value(value: Any) -> bool:
 def _shape(value: Any) -> tuple[int, ...] | None:
     """The extents; None for an input that is left out, or whose shapes the tool draws."""
     extents = value if isinstance(value, list) else []
+    # Not isinstance, which takes a bool for an int.
     return tuple(extents) if extents and all(type(extent) is int for extent in extents) else None

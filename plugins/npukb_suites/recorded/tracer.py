@@ -56,6 +56,7 @@ def _variables(frame: FrameType | None) -> dict[str, Any]:
         for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
             if name not in result and len(result) < _MOST_VARIABLES and _is_plain(value := _own(value)):
                 result[name] = value
+        # Below it are the frames of runpy and of this file.
         if frame.f_code.co_name == "<module>":
             break
         frame = frame.f_back
@@ -82,6 +83,7 @@ def main(arguments: list[str]) -> None:
     sys.argv = arguments[1:]
     sys.path.insert(0, str(Path(script).resolve().parent))
     sys.addaudithook(tracer.audit)
+    # A profile function hears of functions in C, such as tofile; a trace function does not.
     sys.setprofile(tracer.profile)
     try:
         runpy.run_path(script, run_name="__main__")

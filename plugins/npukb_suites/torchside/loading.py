@@ -46,6 +46,7 @@ def load_module(target: Mapping[str, Any], sizes: Mapping[str, int] | None = Non
     sys.modules[name] = module
     # The file may import what lies beside it.
     sys.path.insert(0, str(path.parent))
+    # The user's own code, which runs as the user: docs/suites.md says so.
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
     return module
 

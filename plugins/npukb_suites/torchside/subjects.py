@@ -52,6 +52,7 @@ class Subject:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
             return None
+        # Without self.
         parameters = parameters[1:] if self.is_class else parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return [parameter.name for parameter in parameters if parameter.kind not in kinds]
@@ -71,6 +72,7 @@ class Subject:
             return dict(made)
         values = list(made) if isinstance(made, (list, tuple)) else [made]
         names = (self.parameters() or [])[: len(values)]
+        # Functions that are built in, or take any number of arguments, name none.
         names += [f"x{position}" for position in range(len(names), len(values))]
         return dict(zip(names, values, strict=True))
 
@@ -107,6 +109,7 @@ class Subject:
         that is known; else as many tensors as a list among the arguments has are one.
         """
         known = self.parameters()
+        # Names that are no parameters were made up: such arguments go by position.
         by_name = known is not None and all(name in known for name in arguments)
         positional = () if by_name else tuple(arguments.values())
         keyed = dict(arguments) if by_name else {}
@@ -199,6 +202,7 @@ def _grouped(result: Any, arguments: Mapping[str, Any], listed: Sequence[bool]) 
 
 def attribute_type(value: Any) -> str:
     """The type that a task file gives an attribute with this value; empty where there is none."""
+    # Before int, of which bool is a kind.
     if isinstance(value, bool):
         return "bool"
     for kind in (int, float, str):
@@ -214,6 +218,7 @@ def attribute_type(value: Any) -> str:
 
 
 def _like(value: Any, own: Any) -> Any:
+    # Questions come as JSON, which has lists alone.
     return tuple(value) if isinstance(own, tuple) and isinstance(value, list) else value
 
 

@@ -99,6 +99,7 @@ def _extent(extent: Any, names: dict[str, str]) -> int | str:
         return extent
     text = str(extent.node.expr)
     for symbol in re.findall(r"s\d+", text):
+        # Digit by digit, so that the letters do not run out: a to j, then ba, bb and so on.
         names.setdefault(symbol, "".join(chr(ord("a") + int(digit)) for digit in str(len(names))))
     text = re.sub(r"s\d+", lambda match: names[match[0]], text)
     if text.isdigit():

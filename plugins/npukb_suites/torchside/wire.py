@@ -31,6 +31,7 @@ def send(to: socket.socket, message: Message) -> None:
     text = json.dumps({**message.header, "arrays": listed}).encode()
     to.sendall(struct.pack("<Q", len(text)) + text)
     for array in arrays:
+        # As bytes: Python's buffers know no types such as bfloat16.
         raw = array.reshape(-1).view(np.uint8)
         for start in range(0, raw.size, _PIECE):
             to.sendall(memoryview(raw[start : start + _PIECE]))

@@ -45,6 +45,7 @@ def _places(code: str) -> Iterator[tuple[int, str]]:
     for match in _VARIABLE.finditer(code):
         yield match.start(), "a register variable"
     for match in _STATEMENT.finditer(code):
+        # between colons: the instructions, outputs, inputs, and what else is changed, which alone moves nothing
         parts = _inside(code, match.end()).split(":")
         if any(part.strip() for part in parts[1:3]):
             yield match.start(), "assembly with operands"

@@ -71,6 +71,7 @@ _DEFINED = (
 def borrowed(files: Mapping[str, str]) -> str:
     """What stands in front of a kernel for the names that its ``files`` mention; empty when they need none."""
     texts = [text for name, text in files.items() if name.endswith(SOURCE_SUFFIXES)]
+    # looking for words first is much cheaper than masking a text
     if not any(name in text for text in texts for name in (*BORROWED, "matmul::InitOutput")):
         return ""
     codes = [masked(text) for text in texts]
@@ -101,6 +102,7 @@ def _lines(codes: list[str], missing: Collection[str] = ()) -> Iterator[str]:
         uses = "".join(f" using {_ROOM}::{name};" for name in names if name in given)
         if uses:
             yield f"namespace {namespace} {{{uses} }}\n" if namespace else f"{uses.strip()}\n"
+    # these are global names, which some kernels write with AscendC:: all the same
     types = [name for name in _NAMES[""] if name in given and any(f"AscendC::{name}" in code for code in codes)]
     if types:
         yield f"namespace AscendC {{{''.join(f' using {_ROOM}::{name};' for name in types)} }}\n"

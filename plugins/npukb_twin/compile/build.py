@@ -43,7 +43,7 @@ _DIALECT = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
-    "-fno-threadsafe-statics",
+    "-fno-threadsafe-statics",  # their guards are calls of the C++ library, which kernels have not
     "-ffp-contract=off",
     "-fwrapv",
 )
@@ -252,6 +252,7 @@ def _key(toolchain: Toolchain) -> str:
     more = () if other is None else (*other.compile, *kernel_flags(other))
     for part in (_programs_key(toolchain), *toolchain.compile, *kernel_flags(toolchain), *more, *PRECOMPILED):
         digest.update(part.encode() + b"\0")
+    # the prelude's text is made by it
     digest.update(files("npukb_twin.compile").joinpath("refused_names.py").read_bytes())
     return digest.hexdigest()[:24]
 
@@ -274,6 +275,7 @@ def _cpu() -> str:
     except OSError:
         return platform.machine()
     wanted = ("flags", "Features", "model name", "CPU part")
+    # a set: every core says the same
     return "\n".join(sorted({line for line in text.splitlines() if line.startswith(wanted)}))
 
 

@@ -98,6 +98,7 @@ class Column:
     def prelude(self) -> str:
         """What stands in front of a kernel's text: the macros of the architecture."""
         return "".join(
+            # an empty value: the architecture does not define the macro
             f"#undef {name}\n" + (f"#define {name} {value}\n" if value else "")
             for name, value in self.file.macros.items()
         )
@@ -130,6 +131,7 @@ class Column:
     def lines(self) -> Iterator[str]:
         """The absences as the launch file names them."""
         for absence in self.absences:
+            # the message goes to the end of the line: it alone may have blanks
             yield f"lacks {absence.name} {absence.dst} {absence.src} {absence.modes} {absence.message}"
 
     def _of_row(self, row: Row) -> Iterator[Absence]:

@@ -33,7 +33,9 @@ _SECTION = ".text.aicore"
 MARK = f'#undef __aicore__\n#define __aicore__ __attribute__((section("{_SECTION}")))\n'
 
 _LAUNCH = "npukb_launch"
+# in a mangled name: Ul, the parameters, E, a number where there are several, an underscore
 _LAMBDA = re.compile(r"Ul.*?E\d*_")
+# mangled names of the API, of the twin and of the C++ library, and what compilers add
 _OTHERS = re.compile(r"_ZNK?(?:7AscendC|5npukb|6matmul|St)|_ZS[t\w]|npukb_|asan\.|__cxx_global|_GLOBAL_")
 _CALL = b"\xe8"  # x86-64: a call to where the next four bytes say
 _CALL_BYTES = 5
@@ -136,6 +138,7 @@ class _Code:
                     continue
                 first = start - section.address
                 for at, target in _targets(data, first, min(first + symbol.size, len(data))):
+                    # any byte can look like a call: only one that leads to where a function begins is taken for one
                     if (callee := section.address + target) in self.functions:
                         result.setdefault(start, {}).setdefault(callee, section.address + at)
         return result
@@ -212,6 +215,7 @@ def _virtual(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
         if (
             symbol.section == elf.UNDEFINED
             or not symbol.name.startswith("_ZTV")
+            # tables of the type descriptions that C++'s runtime brings
             or symbol.name.startswith("_ZTVN10__cxx")
         ):
             continue
@@ -287,6 +291,7 @@ def _library(code: _Code, texts: Mapping[str, str]) -> Iterator[_Problem]:
 def _recursion(code: _Code) -> Iterator[_Problem]:
     """Calls that lead back to their caller."""
     for start in sorted(code.reached):
+        # a circle is found from each of its functions, and told once
         if (cycle := _way(code, start, start)) and min(cycle) == start:
             path = " calls ".join(readable(code.name(at)) for at in (*cycle, start))
             at = code.calls[cycle[-1]][start]

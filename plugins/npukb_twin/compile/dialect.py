@@ -79,6 +79,7 @@ _VENDOR_INCLUDE = re.compile(
 #: Those of objects that multiply matrices, which have a header of their own here, too.
 _MATMUL_HEADER = re.compile(r"(?:^|/)(?:matmul|bmm)(?:_\w+)?(?:/\w+)?\.h$|/matmul/")
 #: What may stand between ``__global__`` and the entry's name: words, and attributes with arguments.
+# It looks back behind the word: a pattern that begins with plain letters is searched for much faster.
 _DECLARATOR = r"__global__(?<!\w__global__)(?:[^;{}()]|\([^;{}()]*\)){0,400}?(?<![\w:])"
 
 
@@ -276,6 +277,7 @@ def _launching(code: str) -> Iterator[tuple[int, int]]:
     for at, letter in enumerate(code) if launches else ():
         if letter == "{":
             inside = bool(depth) and depth[-1][1]
+            # a function's brace follows the bracket of its parameters; those of if and for lie inside of one
             depth.append((at, inside or code[max(0, at - 99) : at].rstrip().endswith(")")))
         elif letter == "}" and depth:
             start, function = depth.pop()

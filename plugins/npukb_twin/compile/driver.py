@@ -214,10 +214,12 @@ def _compile_for(
     refuse_stale(done.output, runtime.host.parent)
     said = explain(done.output, unit.entry, Candidate(files, ""), names)
     if done.returncode != 0:
+        # what the twin lacks is no fault of the kernel
         return _Made(Outcome.INFRA_ERROR if only_gaps(said) else _outcome(done), None, said)
     unit_object = unit_object or Elf(work / f"{name}.o")
     image = work / f"{name}.so"
     kept = toolchain.link_word("--gc-sections") if unit.direct else ()
+    # in front: of functions with one name the linker takes the one that it sees first
     first = (str(runtime.thunks),) if jumps and runtime.thunks is not None else ()
     link = (*toolchain.link_kernel, *wrapped(toolchain), *kept, *first, f"{name}.o", "-o", image.name)
     linked = call(link, stop=Stop(f"{name}.o", image.name))
@@ -235,6 +237,7 @@ def _compile_for(
         with_its = replace(runtime, headers=other.headers, prelude=other.prelude)
         words = compile_command(other.toolchain, with_its, unit, kind, f"{image.name}{COUNTED}")
         done = _count(words, other.toolchain, kept, work, call)
+        # any other failure leaves no image, and the kernel's own code is counted
         if done.timed_out or done.returncode < 0:
             rule = "timeout" if done.timed_out else "compiler"
             outcome = Outcome.TIMEOUT if done.timed_out else _outcome(done)
@@ -304,6 +307,7 @@ def unit_text(
     ``headers`` are those of ours that are not part of the main one, ``names`` what brings in others; with ``marks``,
     functions for the device are seen in what is compiled.
     """
+    # for the message of launch.h where the entry takes others
     interface = ", ".join(f"GM_ADDR {name}" for name in unit.arguments)
     pointers = ", ".join(f"a[{index}]" for index in range(len(unit.arguments)))
     renamed = entry if entry != unit.entry else f"npukb_entry_{unit.entry}"
@@ -314,8 +318,10 @@ def unit_text(
     launch = f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
     text = (
         "#include <kernel_operator.h>\n"  # before names change, so that the entry may be called as a function of libm
+        # chr(10): before Python 3.12 the braces of an f-string cannot hold a backslash
         f"{''.join(f'#include <{name}>{chr(10)}' for name in headers)}"
         f"{names}"
+        # launch.h asks whether the candidate's own text has included the API
         "#undef NPUKB_KERNEL_OPERATOR_INCLUDED\n"
         f"{unit.prelude}"
         f"{macro}"

@@ -9,14 +9,17 @@ from typing import NamedTuple
 
 __all__ = ["Elf", "Section", "Symbol"]
 
+# as the ELF standard lays them out for 64 bits, low byte first
 _HEADER = Struct("<16sHHIQQQIHHHHHH")
 _SECTION = Struct("<IIQQQQIIQQ")
 _SYMBOL = Struct("<IBBHQQ")
 
+# numbers of the standard: a kind of section, flags of sections, kinds of symbols
 PROGBITS = 1
 WRITABLE, LOADED, EXECUTABLE = 0x1, 0x2, 0x4
 OBJECT, FUNCTION, IFUNC = 1, 2, 10
 X86_64, AARCH64 = 62, 183  # machines
+# numbers of sections; from the second on they stand for something else, such as absolute values
 UNDEFINED, FIRST_SPECIAL = 0, 0xFF00
 
 
@@ -85,6 +88,7 @@ class Elf:
         for name, info, _, section, value, size in _SYMBOL.iter_unpack(
             self._data[table_section.offset : table_section.offset + table_section.size // _SYMBOL.size * _SYMBOL.size]
         ):
+            # the upper half of info says who sees the symbol
             yield Symbol(self._text(strings + name), info & 0xF, section, size, value)
 
     def _text(self, at: int) -> str:

@@ -40,6 +40,7 @@ _TYPES: Mapping[str, str] = {
     "F16": "half", "F32": "float", "BF16": "bfloat16_t", "I4": "int4b_t", "I8": "int8_t", "U8": "uint8_t",
     "I16": "int16_t", "U16": "uint16_t", "I32": "int32_t", "U32": "uint32_t", "I64": "int64_t", "U64": "uint64_t",
 }  # fmt: skip
+# each of the first types goes with each of the second
 _PAIRS = re.compile(r"Into\(([\w| ]+), ([\w| ]+)\)")
 
 
@@ -122,6 +123,7 @@ def _text(name: str) -> str:
 
 
 def _set(column: str) -> frozenset[str]:
+    # the tables write an empty set as None
     return frozenset(word.strip() for word in column.split("|")) - {"None"}
 
 
@@ -147,6 +149,7 @@ def instructions() -> tuple[Row, ...]:
     """Every row of the instruction table, in its order."""
     rows = []
     for text in _ROW.findall(_text("instructions.def")):
+        # commas inside of brackets part no columns
         columns = [column.strip() for column in re.split(r",(?![^(]*\))", text)]
         name, call, unit, operands, types, span, flow, bits, cost, rate16, rate32, chapter = columns
         rows.append(
@@ -172,6 +175,7 @@ def instructions() -> tuple[Row, ...]:
 def moves() -> tuple[MoveRow, ...]:
     """Every row of the same table that is no vector instruction by lanes."""
     return tuple(
+        # a row may go over several lines
         MoveRow(name, tuple(_operands(operands)), _pairs(" ".join(types.split())), int(rate16), int(rate32), chapter)
         for name, operands, types, rate16, rate32, chapter in _MOVE.findall(_text("instructions.def"))
     )

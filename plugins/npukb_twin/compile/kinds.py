@@ -55,6 +55,7 @@ _TASK_TYPES = {
 }
 #: Those that start cores of one kind without what flags between cores need.
 _ALONE = (0, 1)
+# -1, as KERNEL_TASK_TYPE_DEFAULT notes it
 _DEFAULT_KEY = 2**64 - 1
 _DECLARED, _ASKED = "npukb_task_type", "npukb_asked_key"
 
@@ -170,6 +171,7 @@ class Images:
             return VECTOR_ONLY
         unguarded = any(name.startswith(_CUBE_CALLS) for name in vector)
         own = [name for name in vector if not name.startswith(_CUBE_CALLS) and not _COMMON_CALLS.match(name)]
+        # nothing keeps the cube's part of the source from the vector core, so moves may belong to it
         if unguarded:
             own = [name for name in own if not _MOVES.match(name)]
         return MIX_1_2 if own else CUBE_ONLY

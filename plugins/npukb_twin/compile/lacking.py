@@ -59,6 +59,7 @@ def checked(compiled: Compiled, column: Column, files: Mapping[str, str]) -> Com
     if compiled.images is None:
         return compiled
     cubes = compiled.images.composition().cubes
+    # the image of the cube cores does not run otherwise
     images = compiled.images.paths if cubes else compiled.images.paths[:1]
     calls = {name for path in images for name in _calls(path)}
     lacked = (*_types(column, calls, files), *_functions(column.file.lacks, column.lacked, calls, files))
@@ -91,6 +92,7 @@ def _calls(image: Path) -> Iterator[str]:
 def _types(column: Column, calls: set[str], files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Element types that stand in the mangled name of a call."""
     names = [type_name(bits) for bits in column.file.no_types]
+    # mangled names have the length of a name in front of it
     found = [name for name in names if any(f"{len(name)}{name}" in call for call in calls)]
     return tuple(_lacked(f"{name}: {column.title} has no such element type", name, files) for name in found)
 
@@ -130,6 +132,7 @@ def _named(column: Column, files: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 
 def _place(name: str, files: Mapping[str, str], *, call: bool = False) -> tuple[str, int]:
+    # a member of an object may be called so without being the API's
     word = re.compile(rf"(?<![.>])\b{name}\s*[<(]" if call else rf"\b{name}\b")
     for file, text in files.items():
         if name in text and (match := word.search(masked(text))):

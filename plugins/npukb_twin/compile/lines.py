@@ -54,6 +54,7 @@ class LineTable:
                 if program is None:
                     continue
                 entries = program.header["file_entry"]
+                # before version 5 of DWARF, files are counted from 1
                 first = 0 if program.header["version"] >= 5 else 1
                 folders = [_text(folder) for folder in program.header["include_directory"]]
                 # what the first folder of version 5 is, earlier versions leave unsaid: where the compiler was called
@@ -65,6 +66,7 @@ class LineTable:
                         continue
                     at = state.file - first
                     name = names[at] if 0 <= at < len(names) else ""
+                    # the row that ends a sequence says where code ends; behind it is no line's
                     rows.append((state.address, Place("", 0) if state.end_sequence else Place(name, state.line)))
         return rows
 

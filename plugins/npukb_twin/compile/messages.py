@@ -92,6 +92,7 @@ def explain(output: str, entry: str, candidate: Candidate, renamed: Mapping[str,
     """
     for name, author_s in renamed.items():
         output = re.sub(rf"\b{re.escape(name)}\b", author_s, output)
+    # the room of borrowed names (borrowed_names.py), which no source writes
     output = output.replace("npukb_undocumented::", "")
     output = _PARAMETER.sub(r"'\3', which \2 of \1 is,", output)
     messages = list(messages_of(output, candidate.files.keys()))
@@ -150,6 +151,7 @@ def _gaps(messages: list[Message], candidate: Candidate) -> set[int]:
             continue
         place = (message.file, message.line)
         follows = place in places or (message.missing and re.search(rf"\b{message.missing}\b", blamed))
+        # with the last words clang gives up (-ferror-limit), which is no error of its own
         if message.missing in known or follows or (explained and "too many errors" in message.text):
             explained.add(index)
         if message.missing in known and message.file:
@@ -184,6 +186,7 @@ def _diagnostic(message: Message, entry: str, candidate: Candidate, is_gap: bool
     if message.kind == "warning":
         return Diagnostic(Severity.WARNING, COMPILE, _TOLD.sub("", message.text), *place)
     text, remedy = _reword(message, entry)
+    # an assertion of twin/launch.h, which stands behind the candidate's text
     if not message.file and text.startswith("the kernel entry must take"):
         place = _entry_place(candidate, entry)
     if is_gap:

@@ -62,6 +62,7 @@ def prelude_text(toolchain: Toolchain) -> str:
     words += [name for attribute in _ATTRIBUTES for name in (attribute, f"__{attribute}__")]
     words += _instructions(Path(toolchain.compile[0]), toolchain.processor)
     lines = (" ".join(words[at : at + 50]) for at in range(0, len(words), 50))
+    # va_list is an array of one element on x86-64, and a structure on aarch64
     first = _FIRST.get(toolchain.processor)
     lists = _LISTS.replace("{first}", first or "&(list)").replace("{listed}", "npukb_list" if first else "*npukb_list")
     return (
@@ -87,6 +88,7 @@ def _instructions(program: Path, processor: str) -> list[str]:
     families = _FAMILIES.get(processor, ())
     if not families:
         return []
+    # the compiler holds the names as C strings, each behind the end of another
     pattern = re.compile(rb"\0(__builtin_(?:" + "|".join(families).encode() + rb")_\w+)(?=\0)")
     try:
         with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:

@@ -43,6 +43,7 @@ def template_of(files: Mapping[str, str], entry: str) -> tuple[TemplateParameter
         return None
     for text in sources:
         declaration = _DECLARATION.search(text)
+        # sources may bring a definition of the macro along
         if declaration is not None and not text[: declaration.start()].rstrip().endswith("#define"):
             _, *parameters = at_commas(_inside(text, declaration.end()))
             return tuple(_parameters(parameters))
@@ -121,6 +122,7 @@ def _parameters(texts: Iterable[str]) -> Iterator[TemplateParameter]:
         name, *values = at_commas(match["inside"])
         kind, bits = match["kind"], _WIDTHS.get(match["kind"], 8)
         if kind == "UINT":
+            # an unsigned parameter says how many bits it has in front of its values
             width, *values = values
             digits = re.search(r"\d+", width)
             bits = int(digits[0]) if digits else bits
@@ -142,6 +144,7 @@ def _expanded(values: list[str]) -> Iterator[str]:
 
 
 def _number(text: str) -> int:
+    # as C++ writes numbers: 0x10, 4u
     return int(text.rstrip("uUlL"), 0)
 
 

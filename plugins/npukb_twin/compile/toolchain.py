@@ -107,6 +107,7 @@ def packaged(arch: str) -> Toolchain | None:
     zig, library = root / "zig", root / "lib"
     if not (arch and zig.exists()):
         return None
+    # zig keeps the kernel's headers of both x86 processors in one folder
     libc = "x86" if arch == REFERENCE else arch
     includes = (
         library / "libcxx/include",
@@ -124,6 +125,7 @@ def packaged(arch: str) -> Toolchain | None:
         compile=(str(zig), "clang", *flags),
         # one object links in a millisecond: starting a thread per CPU takes longer
         link_kernel=(str(zig), "ld.lld", "--threads=1", "-shared", "--build-id=none", *_LINKED),
+        # -rdynamic: images find the API's functions in the program that loads them
         link_host=(str(zig), "cc", "-target", f"{arch}-linux-gnu.2.{_GLIBC_MINOR}", "-rdynamic", "-pie"),
         is_clang=True,
         library_sources=library,
@@ -220,6 +222,7 @@ def clean_environment(work: Path) -> dict[str, str]:
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": str(work),
         "TMPDIR": str(work),
+        # messages are read (messages.py), and would be translated otherwise
         "LC_ALL": "C",
         "ZIG_GLOBAL_CACHE_DIR": str(work / ZIG_CACHE),
         "ZIG_LOCAL_CACHE_DIR": str(work / ZIG_CACHE),

@@ -75,6 +75,7 @@ def build(request: CompileRequest, tools: Tools, work: Path) -> BuiltDirect | Fa
         noted = _noted(built, case, tools, blocks=_blocks(task, tools, fewer=False), timeout_s=_left(deadline))
         if isinstance(noted, Failed):
             return noted
+        # now: what does not compile is a compile error, and no fault of a run
         for kernel in (step for step in noted.steps if isinstance(step, Kernel)):
             made = _compile_kernel(built, kernel.name, tools, _left(deadline))
             if made.images is None:
@@ -113,6 +114,7 @@ def _compile_host(
     """The image with the host function. Functions of the device are compiled too, and left out: nothing calls them."""
     work.mkdir()
     stub = f'#include "{call.function.file}"\nNPUKB_DIRECT({call.function.name})\n'
+    # the stub includes that file
     units = [name for name in source.host_units(files) if name != call.function.file]
     return _compile_units(files, {_STUB: stub}, units, tools, work, _left(deadline))
 
@@ -171,6 +173,7 @@ def _noted(
     places = calling.places_of(built.task, case)
     free = calling.first_free(places)
     workspace = Memory("workspace", free, calling.workspace_bytes(built.task))
+    # what the function allocates itself lies behind the workspace
     own = calling.first_free((*places, Place("workspace", workspace.tensor, free)))
     lines = [f"memory {own}", *calling.values_of(built.call, built.task, case, places, blocks)]
     limits = host_types.HostLimits(wall_s=timeout_s)
@@ -216,6 +219,7 @@ def _placed(built: BuiltDirect, said: tuple[Diagnostic, ...]) -> Iterator[Diagno
 
 def _compile_kernel(built: BuiltDirect, name: str, tools: Tools, timeout_s: float) -> driver.Compiled:
     """The images of one kernel, compiled unless they are there."""
+    # whoever needs the same kernel waits instead of compiling it again
     with built.lock:
         if name not in built.images:
             built.images[name] = _compiled(built, name, tools, timeout_s)
@@ -230,6 +234,7 @@ def _compiled(built: BuiltDirect, name: str, tools: Tools, timeout_s: float) -> 
     if file is None:
         said = Diagnostic(Severity.ERROR, "launch", f"the sources define no kernel named {entry}")
         return driver.Compiled(Outcome.COMPILE_ERROR, None, tuple(_placed(built, (said,))))
+    # names with template arguments have signs that a folder's name should not
     work = built.folder / f"kernel-{sha256(name.encode()).hexdigest()[:12]}"
     work.mkdir()
     files = {**source.launch_headers(built.files), **built.files}

@@ -18,6 +18,7 @@ from npukernelbench.tasks.select import fold
 __all__ = ["Call", "Place", "call_of", "first_free", "places_of", "values_of", "workspace_bytes"]
 
 #: Where device memory begins, and what lies between two tensors.
+# no system puts anything there by itself, and launches map their memory at these very addresses
 FIRST_ADDRESS, _STEP = 1 << 44, 64 << 20
 _BLOCKS = frozenset({"blocks", "blockdim", "blocknum", "numblocks", "corenum", "aivnum", "blockdims"})
 
@@ -52,6 +53,7 @@ def call_of(files: Mapping[str, str], task: Task) -> Call | Diagnostic:
     if asked.arguments is not None:
         return Call(function, tuple(asked.arguments))
     by_name = {fold(name): name for name in (*_tensors(task), *(spec.name for spec in task.attributes))}
+    # These words are about the launch, also where the task calls something so.
     by_name |= dict.fromkeys(_BLOCKS, "blocks") | {"stream": "stream", "aclstream": "stream", "workspace": "workspace"}
     tensors = [by_name.get(fold(parameter)) for parameter in function.parameters]
     if None in tensors:
@@ -77,6 +79,7 @@ def _chosen(known: Sequence[HostFunction], wanted: str, task: Task) -> HostFunct
             if host_function.name == plain or host_function.name.endswith(f"::{plain}")
         ]
     else:
+        # The first usual name that there is; without one, whatever launches.
         usual = (f"{task.kernel}_do", f"{task.kernel}_launch", f"launch_{task.kernel}", "launch", task.kernel)
         fitting = [
             host_function
@@ -165,6 +168,7 @@ def _value(
 
 def _attribute(value: object) -> str:
     if isinstance(value, str):
+        # in hexadecimal: a text may hold blanks and line breaks, which part words and arguments
         return f"text {value.encode().hex()}"
     if isinstance(value, tuple):
         kind = "reals" if any(isinstance(item, float) for item in value) else "integers"

@@ -101,10 +101,12 @@ def _launch_header(kernel: str, parameters: str | None) -> str:
     head = f"template <{', '.join(templates)}>\n" if templates else ""
     rest = "".join(f", {parameter}" for parameter in declared)
     given = "".join(f", {argument}" for argument in passed)
+    # the sources do not declare this kernel plainly: anything may be passed
     if parameters is None:
         head, rest, given = "template <typename... T>\n", ", const T&... a", ", a..."
     return (
         "#pragma once\n#include <acl/acl.h>\n"
+        # device code in the same file includes the header, too, and gets nothing of it
         "#if defined(NPUKB_DIRECT_HOST)\n"
         f"{head}inline uint32_t aclrtlaunch_{kernel}(uint32_t blocks, void*{rest}) {{\n"
         f'    return npukb_direct::LaunchByName("{kernel}", blocks{given});\n}}\n#endif\n'
@@ -135,6 +137,7 @@ def _functions(file: str, code: str) -> Iterator[tuple[HostFunction, str]]:
         if match.group() == "{":
             space = _SPACE.search(before)
             outer = None not in spaces
+            # the "C" of an extern "C" is blanked out, like all strings
             if outer and (space or re.search(r'\bextern\s*\Z|extern\s+"\s*"\s*\Z', before.rstrip(' "') + " ")):
                 spaces.append((space["name"] or "") if space else "")
             else:
@@ -164,4 +167,5 @@ def _functions(file: str, code: str) -> Iterator[tuple[HostFunction, str]]:
 def _parameter(text: str) -> str:
     """The parameter's name."""
     words = re.findall(r"\w+", text.partition("=")[0])
+    # a single word is a type
     return words[-1] if len(words) > 1 else ""

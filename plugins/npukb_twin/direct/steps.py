@@ -143,6 +143,7 @@ def _problem(step: Step, sequence: Sequence) -> str:
         return "" if step.name else "the host function launches something that is no kernel"
     nbytes = len(step.data) if isinstance(step, Copy) else step.nbytes
     touched = [step.to, step.source] if isinstance(step, Move) else [step.to]
+    # This process carries these out itself (launch/sequence.py), and asks no more.
     if all(sequence.holding(address, nbytes) is not None for address in touched):
         return ""
     return f"the host function copies or fills {nbytes} bytes at an address where there are not as many"

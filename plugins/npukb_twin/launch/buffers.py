@@ -202,6 +202,7 @@ def write_buffer(path: Path, data: NDArray[np.uint8], name: str, request: RunReq
     """Write a buffer's file; bytes of address space that it takes."""
     rounded = _rounded(data.size)
     with path.open("wb", buffering=0) as file:
+        # unbuffered: tofile writes to the descriptor, past any buffer of Python's
         data.tofile(file)
         if request.allocation is not Allocation.POOLED:
             file.truncate(rounded)

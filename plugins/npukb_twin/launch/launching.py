@@ -98,6 +98,7 @@ class Launcher:
         read, write = os.pipe()
         token = secrets.token_hex(16)
         numbers = {**self.machine.numbers, **self.machine.rates}
+        # the child inherits the descriptor under its number; repr keeps every digit of a number
         script = [f"report {write} {token}", *(f"machine {key} {value!r}" for key, value in numbers.items())]
         script += [] if self.machine.column is None else self.machine.column.lines()
         arguments = list(buffers.lines())
@@ -107,6 +108,7 @@ class Launcher:
             wall_s=request.timeout_s, memory_bytes=self.memory_bytes + buffers.total_bytes + room, file_bytes=0
         )
         script += [f"limit {name} {value}" for name, value in limits.numbers().items()]
+        # the second run begins cores in the opposite order and stores late: what depends on either differs then
         script += [f"order {'backward' if request.repeat % 2 else 'forward'} {request.order}"]
         script += self.sandbox.directives()
         script += ["verify"] if self.verifies else []
@@ -119,6 +121,7 @@ class Launcher:
         if request.recorded is not None:
             script.append(record_line(request.recorded, work / _RECORD))
         file = work / "launch"
+        # images last: the runner loads and runs the kernel as soon as it reads of it
         file.write_text("\n".join([*script, *_images(plan)]) + "\n", encoding="utf-8")
         done = run(
             (str(self.host), str(file)),
@@ -244,6 +247,7 @@ def _bad(done: Finished, outcome: Outcome, diagnostic: Diagnostic) -> Observatio
 def _genuine(report: bytes, token: str) -> bool:
     """Whether every line of ``report`` begins as only the runtime knows to begin."""
     opening = f'{{"token":"{token}",'.encode()
+    # of no lines, too: a kernel that ends its process forges nothing
     return all(line.startswith(opening) for line in report.splitlines())
 
 

@@ -93,7 +93,7 @@ def run(
             stdout=output[1],
             stderr=output[1],
             pass_fds=(*(given[1:] if sandbox.launcher else given[2:]), *inherited),
-            start_new_session=True,
+            start_new_session=True,  # so that the whole group can be killed
         )
     except OSError:
         for descriptor in (output[0], status[0], *(report or ())[:1]):

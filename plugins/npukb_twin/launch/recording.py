@@ -15,6 +15,7 @@ __all__ = ["ROOM_BYTES", "read_recording", "record_line"]
 #: What a record may take. The file has holes: it takes what is written.
 ROOM_BYTES = 256 << 20
 
+# "<" aligns nothing by itself: what C++ leaves free is written as x
 _HEAD = struct.Struct("<8sQQQQ8s")
 _ENTRY = struct.Struct("<QQQbB6x8s40s48s")
 _OPERAND = struct.Struct("<16s64sQQQIbBBx")
@@ -33,6 +34,7 @@ def read_recording(file: Path, place: Callable[[int], Place]) -> Recording | Non
     """What the core did; None when the launch ended before it was written."""
     with file.open("rb") as read:
         magic, size, count, lost, cut, kind = _HEAD.unpack(read.read(_HEAD.size))
+        # the file is made with a hole, which a launch that ends early leaves as it is
         if magic != _MAGIC:
             return None
         data = memoryview(read.read(size - _HEAD.size))

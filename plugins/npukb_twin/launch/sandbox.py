@@ -28,6 +28,7 @@ LAUNCHER = "npukb-sandbox"
 
 #: Where programs find the shared libraries they are linked with, and devices that hold nothing.
 _SYSTEM_RUN = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec")
+# the loader's list of libraries, and where C libraries count processors
 _SYSTEM_READ = ("/etc/ld.so.cache", "/dev/zero", "/dev/urandom", "/sys/devices/system/cpu")
 _SYSTEM_CHANGE = ("/dev/null",)
 
@@ -87,6 +88,7 @@ class Sandbox:
         if self.launcher is None:
             return tuple(command)
         launcher, *measures = self._words(command)
+        # the child dies with the parent that is named, however that ends
         own = ["--status", str(status), "--parent", str(os.getpid()), *self._of_call(work, limits)]
         return (launcher, *own, *measures, "--", *command)
 

@@ -108,6 +108,7 @@ class _Attempt:
         plan = Plan(
             images=step.images,
             composition=step.images.composition(),
+            # arguments come packed in a file, and a workspace is one of the memories
             slots=(),
             blocks=step.blocks,
             cores=step.cores,

@@ -92,5 +92,6 @@ def value_of(bits: object, dtype: DType | None) -> float | int | None:
         return bits if isinstance(bits, int) else None
     import numpy as np
 
+    # the runtime tells 64 bits, of which a value of a shorter type has the lower ones
     raw = np.frombuffer(bits.to_bytes(8, "little")[: dtype.itemsize], dtype=dtype.numpy())[0]
     return int(raw) if dtype.is_exact else float(raw)

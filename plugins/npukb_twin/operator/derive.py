@@ -153,6 +153,7 @@ def _text(built: dynamic.Built, task: Task, case: Case, tiled: dynamic.Tiled, to
         meetings.discard("SyncAll")  # nobody to wait for
     if answer.block_dim > cores or (answer.block_dim < cores and meetings):
         return "", f"it wants {answer.block_dim} blocks that wait for each other; the static track has {cores}"
+    # a tiling function may add the system's part, which no static kernel has
     wanted = sum(answer.workspace_bytes)
     if wanted >= dynamic.SYSTEM_WORKSPACE_BYTES:
         wanted -= dynamic.SYSTEM_WORKSPACE_BYTES
@@ -198,6 +199,7 @@ def _mentioned(prelude: str, device: str) -> str:
     if "##" in device:
         return prelude  # it may put their names together
     lines = prelude.splitlines()
+    # again, as a macro may have been used by none but one that was left out
     while True:
         used = Counter(_WORD.findall("\n".join(lines))) + Counter(_WORD.findall(device))
         kept = [line for line in lines if not ((macro := _MACRO.match(line)) and used[macro["name"]] == 1)]
@@ -225,6 +227,7 @@ def _inlined(name: str, files: Mapping[str, str], done: set[str]) -> str:
                 return "" if path in done else _inlined(path, files, done)
         return "" if include["path"] == "kernel_operator.h" else include.group()
 
+    # all files become one, in which the compiler would warn of it
     return _INCLUDE.sub(replace, files[name].replace("#pragma once", ""))
 
 
@@ -250,6 +253,7 @@ def _initial(structure: TilingStruct, data: bytes, known: Mapping[str, TilingStr
                 _initial(inner, padded[member.offset + at * inner.bytes :][: inner.bytes], known) for at in range(count)
             ]
         else:
+            # without alignment: offsets are the structure's own
             code = "<" + _CODES[member.ctype]
             size = struct.calcsize(code)
             items = [_literal(struct.unpack_from(code, padded, member.offset + at * size)[0]) for at in range(count)]
@@ -260,11 +264,12 @@ def _initial(structure: TilingStruct, data: bytes, known: Mapping[str, TilingStr
 def _literal(value: bool | int | float) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    # the least number has no literal in C++, where the minus sign is an operator
     if isinstance(value, int):
         return (
             f"{value}ull" if value >= 1 << 63 else "(-9223372036854775807ll - 1)" if value == -(1 << 63) else str(value)
         )
-    if value != value:
+    if value != value:  # not a number
         return '__builtin_nanf("")'
     if value in (float("inf"), float("-inf")):
         return "__builtin_inff()" if value > 0 else "-__builtin_inff()"

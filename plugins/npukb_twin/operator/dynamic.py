@@ -190,6 +190,7 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         template=_template(built, variant.key),
     )
     work = built.folder / f"kernel-{variant.id}"
+    # kernels may include headers of the host side, such as that of the tiling data
     write_files({**built.host_files, **built.translated.files}, work)
     result = driver.compile_unit(
         unit,
@@ -201,6 +202,7 @@ def compile_variant(built: Built, variant: Variant, tools: Tools, timeout_s: flo
         timeout_s=timeout_s,
     )
     with built.lock:
+        # two threads may have compiled the same: one result counts for both
         return built.images.setdefault(variant, result)
 
 
@@ -333,7 +335,9 @@ def _question(built: Built, request: RunRequest, row: int, machine: Machine) -> 
         if values is not None:
             dtype = _converted(argument, row)
             array = values if dtype is None else values.astype(dtype.numpy(), copy=False)
+            # scalars come as tensors of one axis: a single element, or those of a list
             shape = array.shape if dtype is None else (max(array.size, 1),)
+            # other values are in device memory, which a tiling function cannot read
             tensor = _tensor(argument, row, shape, array.dtype, array.tobytes() if argument.value_depend else None)
         inputs.append(tensor)
     outputs: list[host_types.TensorArgument | tuple[host_types.TensorArgument, ...] | None] = []
@@ -387,6 +391,7 @@ def soc_numbers(machine: Machine, *, fewer: bool) -> host_types.SocNumbers:
     cube_cores = _fewer(machine.cube_cores) if fewer else machine.cube_cores
     return replace(
         host_types.SocNumbers(),
+        # as many per cube core as the machine itself has
         vector_cores=machine.vector_cores * cube_cores // machine.cube_cores,
         cube_cores=cube_cores,
         ub_bytes=int(numbers["ub_bytes"]) - _RESERVED_BYTES,
@@ -420,10 +425,13 @@ def other_chip(
     description: host_types.OperatorDescription, machine: Machine, files: Mapping[str, str]
 ) -> Diagnostic | None:
     """Whether the definition leaves the modelled chip out."""
+    # a definition names families (ascend910b), of which the machine is one chip (ascend910b2)
     family = machine.chip.lower().replace("ascend", "")
     units = [unit for unit in ALIKE_UNITS if family.startswith(unit.replace("ascend", ""))]
+    # a definition for one of these chips, such as ascend910b, does for ascend910_93, too
     wanted = {*description.socs, *(ALIKE_UNITS if ALIKE_UNITS & set(description.socs) and units else ())}
     known = [soc for soc in wanted if family.startswith(soc.lower().replace("ascend", ""))]
+    # a definition that names no chip is for any
     if known or not description.socs:
         return None
     file, line = place_of(r"\bAddConfig\s*\(", files)

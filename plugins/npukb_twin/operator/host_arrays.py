@@ -43,6 +43,7 @@ def _stored(text: str, line: int) -> str:
         return text
     begin, end = starts[line - 1], starts[line]
     code = masked(text)
+    # from the end on, so that places in front of a change still hold
     for match in reversed([*_DECLARED.finditer(code, begin)]):
         before = code[max(code.rfind(sign, 0, match.start()) for sign in ";{}") + 1 : match.start()]
         if match.start() < end and not _CONSTANT.search(before):

@@ -134,6 +134,7 @@ def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -
     sources = [*sorted((root / "host").glob("*.cpp")), root / "runtime/process/sandbox.cpp"]
     jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
     (work / "dso.cpp").write_text(_DSO, encoding="ascii")
+    # not .o: the runner is linked of all those, and this is for images
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
     if toolchain.is_clang:
         _compile_ahead(toolchain, work)
@@ -170,6 +171,7 @@ def sources_of(files: Mapping[str, str]) -> list[str]:
     Everything under a folder ``op_host``, or every source when there is no such folder; not what belongs to the
     vendor's call interface (``aclnn_…``, ``…_l0``), and not what launches kernels itself.
     """
+    # sorted: of a function that is defined twice the first definition counts
     units = [name for name in sorted(files) if PurePosixPath(name).suffix in _SUFFIXES]
     units = [name for name in units if PurePosixPath(name).parts[0] != INCLUDE_FOLDER]
     own = [name for name in units if "op_host" in PurePosixPath(name).parts[:-1]]
@@ -248,6 +250,7 @@ def build_image(
     def compile_unit(name: str, index: int) -> Finished:
         unit = f"host{index}"
         write_unit(work, unit, f'#include "{name}"\n')
+        # -MD: the files that were read are what a kept image is found again by
         own = (*to_its_place(toolchain), "-MD", "-MF", f"{unit}.d", "-c", unit_file(unit), "-o", f"{unit}.o")
         return call_compiler((*command, *own), stop=unit_stop(unit, command))
 

@@ -68,6 +68,7 @@ class HostCache:
 
     def keep(self, call: HostCall, read: Iterable[str], host: KeptHost) -> None:
         """Keep ``host``. ``read`` are paths that the compiler opened; those of the call's files decide what it made."""
+        # compilers write paths as they came to them, with ./ and .. in between
         used = {name: call.files[name] for path in read if (name := os.path.normpath(path)) in call.files}
         with self._lock:
             self._entries[call.key()] = _Entry(used, host)
@@ -78,4 +79,5 @@ class HostCache:
 def included(rule: str) -> list[str]:
     """The paths in a compiler's dependency file, ``target: path path \\``. Spaces in names are escaped."""
     _, _, names = rule.replace("\\\n", " ").partition(": ")
+    # a NUL, which no path has, stands for an escaped space while the rest is split
     return [name.replace("\0", " ") for name in names.replace("\\ ", "\0").split()]

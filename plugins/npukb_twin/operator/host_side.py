@@ -140,6 +140,7 @@ def _ask(
         *runtime.sandbox.directives(),
         *(f"chip {key} {value}" for key, value in chip.items()),
         *lines,
+        # last: the runner loads the image, and with it the candidate's code, as soon as it reads this
         f"{verb} {image}",
     ]
     with tempfile.TemporaryDirectory(prefix="tiling-", dir=image.parent) as folder:
@@ -239,6 +240,7 @@ def _argument(entry: Mapping[str, Any]) -> OpArgument:
         scalar_list=entry["scalar_list"],
         value_depend=entry["value_depend"],
         depends_on_compute=entry["depends_on_compute"],
+        # JSON has neither infinities nor NaN: they come as text
         initial=tuple(float(value) if isinstance(value, str) else value for value in entry["initial"]),
     )
 

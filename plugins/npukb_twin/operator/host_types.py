@@ -165,6 +165,7 @@ class SocNumbers:
     vector_cores: int = DEFAULT_MACHINE.vector_cores
     cube_cores: int = DEFAULT_MACHINE.cube_cores
     ub_bytes: int = DEFAULT_MACHINE.ub_usable_bytes
+    # 256 bytes less than there are, as the platform query answers
     l1_bytes: int = 524032
     l0a_bytes: int = 65536
     l0b_bytes: int = 65536

@@ -59,6 +59,7 @@ class Bound:
         """Names of the entry's pointers in order."""
         late = (self.late.name if self.late else "shapes",) if self.shapes_come_late else ()
         names = [argument.name for argument, _ in self.inputs]
+        # an output may be called as the input that it updates; parameters have different names
         names += [f"{a.name}_ref" if a.name in names else a.name for a, _ in self.outputs]
         return (*names, *late, "workspace", "tiling")
 
@@ -114,7 +115,7 @@ def row_of(description: OperatorDescription, bound: Bound, case: Case) -> int | 
         dense = sum(_is_dense(argument, row, rank) for argument, rank in ranks)
         return dense, sum(_dtype(argument, row) == dtype for argument, dtype in scalars)
 
-    return max(fitting, key=fitness)
+    return max(fitting, key=fitness)  # the first of equals
 
 
 def shapes_of(value: CaseInput | TensorShape | tuple[TensorShape, ...]) -> tuple[TensorShape, ...]:
@@ -129,6 +130,7 @@ def place_of(pattern: str, files: Mapping[str, str]) -> tuple[str, int]:
     """File and line of the first code in ``files`` that matches ``pattern``; strings count as code."""
     for name, text in files.items():
         for match in re.finditer(pattern, text):
+            # where the two differ the match begins in a comment or a string
             if masked(text)[match.start()] == text[match.start()]:
                 return name, text.count("\n", 0, match.start()) + 1
     return "", 0
@@ -154,6 +156,7 @@ def _definition(description: OperatorDescription, files: Mapping[str, str]) -> t
 
 
 def _input_problems(description: OperatorDescription, task: Task, files: Mapping[str, str]) -> Iterator[Diagnostic]:
+    # in their order, which is that of the entry's pointers
     names, expected = [spec.name for spec in description.inputs], [spec.name for spec in task.inputs]
     if names != expected:
         yield _problem(

@@ -57,6 +57,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
+    # whole numbers, as in the preprocessor; keys are not negative
     ast.Div: operator.floordiv,
     ast.Mod: operator.mod,
     ast.BitAnd: operator.and_,
@@ -150,6 +151,7 @@ def prelude(description: OperatorDescription, variant: Variant, device_text: str
         lines.append(f"using NpukbTiling = {'::'.join((*(scopes or ()), chosen.name))};")
     if variant.key is not None:
         lines += ["#undef TILING_KEY_VAR", f"#define TILING_KEY_VAR {variant.key}ull"]
+        # what these say was read out of the text (_registered)
         lines.append("#define REGISTER_TILING_FOR_TILINGKEY(expression, type)")
     if registered is not None:
         lines += ["#undef REGISTER_TILING_DEFAULT", "#define REGISTER_TILING_DEFAULT(type)"]
@@ -223,11 +225,13 @@ def _defined_structures(device_text: str) -> dict[str, tuple[str, ...]]:
     scopes: list[str] = []
     for match in _SCOPE.finditer(masked(device_text)):
         if match["close"]:
+            # a slice: a brace that nothing opened must not raise
             del scopes[-1:]
             continue
         structure, space = match["structure"], match["space"]
         if structure and "" not in scopes:
             result[structure] = tuple(name for scope in scopes for name in scope.split("::"))
+        # "" is a scope that is no namespace
         scopes.append(space or "")
     return result
 

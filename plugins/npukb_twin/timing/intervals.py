@@ -95,6 +95,7 @@ def _around(time_us: float, known: Residuals) -> Interval:
     if not known.shortest_us / 2 <= time_us <= known.longest_us * 2:
         reach = f"{known.shortest_us:.1f} to {known.longest_us:.0f} µs"
         note = f"measured kernels like this one take {reach}"
+    # the predicted time itself always lies inside
     return Interval(time_us * min(known.low, 1.0), time_us * max(known.high, 1.0), note)
 
 

@@ -133,6 +133,7 @@ class Machine:
     def blocks(self, composition: Composition) -> int:
         """Blocks of a launch that uses every core it can: each has the cores of ``composition``."""
         kinds = ((self.cube_cores, composition.cubes), (self.vector_cores, composition.vectors))
+        # a kind of core that a block has none of bounds nothing
         return min(there // wanted for there, wanted in kinds if wanted)
 
 
@@ -156,6 +157,7 @@ def load(soc: str) -> Machine:
     """The machine file of ``soc``, a name or a path. UsageError when there is none, ConfigError when it is wrong."""
     if soc.endswith((".yaml", ".yml")):
         return _extended(Path(soc))
+    # the toolkit writes Ascend910B4-1
     name = soc.lower().replace("-", "_")
     if name not in available():
         raise UsageError(

@@ -31,6 +31,7 @@ _WAYS = (
     ("cube", "MTE2", "GM_to_L1"),
     ("cube", "FIX", "L0C_to_GM"),
 )
+# by the numbers that the runtime's trace has for them
 _PIPE_NAMES = ("S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX")
 
 _BOTTLENECKS = {
