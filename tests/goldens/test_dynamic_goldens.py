@@ -35,7 +35,7 @@ def judge() -> Iterator[Callable[..., Verdict]]:
     executor = make_executor(plugins.executors.find("twin"), {})
     patient, hasty = (
         Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(run_timeout_s=limit))
-        for limit in (120.0, 8.0)
+        for limit in (120.0, 3.0)
     )
 
     def verdict(task: Task, cases: list[Case], edit: Edit = dict, static: str = "") -> Verdict:

@@ -59,6 +59,6 @@ def judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
         executor.prepare(lambda _: None, Track.STATIC)
     except ExecutorError as error:
         pytest.skip(error.message)  # strict, on a machine that lacks a measure
-    settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=5.0)
+    settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=3.0)
     yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
     executor.close()
