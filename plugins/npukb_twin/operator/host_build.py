@@ -95,8 +95,8 @@ def locate_host(toolchain: Toolchain, cache: Path) -> HostRuntime | None:
 
 
 def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
-    """The host runtime for ``toolchain``, building it first when needed (half a minute on two cores, most of it the
-    C++ standard library). ToolchainError with the compiler's words when it cannot be built.
+    """The host runtime for ``toolchain``, building it first when needed (a quarter of a minute on two cores, much of
+    it the C++ standard library). ToolchainError with the compiler's words when it cannot be built.
     """
     runtime = locate_host(toolchain, cache)
     if runtime is None:
@@ -132,7 +132,12 @@ def _build_programs(toolchain: Toolchain, library: Sequence[Path], work: Path) -
     include = (f"-I{root / folder}" for folder in ("include_host", "runtime", "include_direct", "include"))
     own = (*_LIBRARY_FLAGS, *include)
     sources = [*sorted((root / "host").glob("*.cpp")), root / "runtime/process/sandbox.cpp"]
-    jobs = [[*toolchain.compile, *own, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
+    ahead: tuple[str, ...] = ()
+    if toolchain.is_clang:
+        # most of what a source takes is this header and the library's behind it
+        call([*toolchain.compile, *own, *PRECOMPILED, str(_header()), "-o", "own.pch"], work, what)
+        ahead = ("-include-pch", "own.pch")
+    jobs = [[*toolchain.compile, *own, *ahead, "-c", str(path), "-o", f"{path.stem}.o"] for path in sources]
     (work / "dso.cpp").write_text(_DSO, encoding="ascii")
     # not .o: the runner is linked of all those, and this is for images
     jobs.append([*toolchain.compile, "-fPIC", "-c", "dso.cpp", "-o", "dso.obj"])
@@ -157,11 +162,14 @@ def _build(toolchain: Toolchain, programs: Path, work: Path) -> None:
         _compile_ahead(toolchain, work)
 
 
+def _header() -> Path:
+    return source_root() / "include_host/twin_host/host.h"
+
+
 def _compile_ahead(toolchain: Toolchain, work: Path) -> None:
     """Put the precompiled header of host code into ``work``."""
-    root = source_root()
-    include, header = f"-I{root / 'include_host'}", str(root / "include_host/twin_host/host.h")
-    command = (*toolchain.compile, *host_flags(toolchain), include, *_ahead(toolchain), header, "-o", _HEADER)
+    include = f"-I{source_root() / 'include_host'}"
+    command = (*toolchain.compile, *host_flags(toolchain), include, *_ahead(toolchain), str(_header()), "-o", _HEADER)
     call(command, work, "the precompiled header of host code")
 
 
@@ -305,7 +313,7 @@ def _command(
     """A compiler call without source and output."""
     header: tuple[str, ...] = ("-include-pch", str(runtime.header)) if runtime.header is not None else ()
     if not toolchain.is_clang:
-        header = ("-include", str(source_root() / "include_host/twin_host/host.h"))
+        header = ("-include", str(_header()))
     texts = [text for name, text in files.items() if name.startswith("op_host/")]
     if any(map(_HALF.search, texts)) and not any(map(_OWN_HALF.search, texts)):
         header += ("-include", "twin_host/half.h")
