@@ -119,9 +119,9 @@ def sources_digest(*folders: Path) -> str:
             # Byte code differs from run to run.
             below[:] = sorted(name for name in below if name != "__pycache__")
             for name in sorted(names):
-                path = os.path.join(base, name)
-                digest.update(os.fsencode(path[len(str(folder)) :]))
-                digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
+                path = Path(base, name)
+                digest.update(bytes(path.relative_to(folder)))
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 

@@ -4,7 +4,7 @@
 //
 // The request is text, one directive per line:
 //   report FD TOKEN · limit AS|FSIZE|CORE|CPU|NOFILE N · chip KEY VALUE · deterministic 0|1 · operator NAME
-//   namespaces [FD...] · parent PID · confine · filter           (measures of process/sandbox.h that this machine has)
+//   namespaces [FD...] · parent PID · confine · filter      (measures of process/sandbox.h that this machine has)
 //   input|output none | input|output list COUNT | input|output|item DTYPE FORMAT RANK DIM… DATA_BYTES [PATH]
 //   attribute NAME COUNT TOKEN…           (text as hex after 'x'; rows of a table end in ';')
 //   memory ADDRESS                        (where a direct launch's own device memory begins)
