@@ -508,6 +508,12 @@ def test_structures_that_the_kernel_registers(twin: Twin, host: FakeHost) -> Non
         assert go(twin, device(body, before=before), {"x": X}, Y).output()[0] == size
 
 
+@pytest.mark.parametrize("expression", ["+".join(["1"] * 1000), "!" * 2000 + "1", "(" * 5000 + "1"])
+def test_an_expression_that_is_nested_too_deep_does_not_hold(expression: str) -> None:
+    text = f'REGISTER_TILING_DEFAULT(Small);\nREGISTER_TILING_FOR_TILINGKEY("{expression}", Large);'
+    assert "#define NpukbTiling Small" in prelude(definition(), Variant((), 1), text, frozenset())
+
+
 def test_prelude_orders_nested_structures_and_leaves_out_the_apis(host: FakeHost) -> None:
     inner = TilingStruct("Inner", 4, (TilingField("a", "int32_t", 0, "", 0),))
     library = TilingStruct("SoftMaxTiling", 4, (TilingField("a", "int32_t", 0, "", 0),))
