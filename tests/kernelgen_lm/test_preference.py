@@ -113,7 +113,9 @@ def write_pairs(path: Path, outcomes: list[str]) -> Path:
 def test_pairs_may_hold_what_no_line_of_json_ends_at_and_what_utf_8_has_not(tmp_path: Path) -> None:
     answer: dict[str, object] = {"prompt": [], "rejected": [], "rejected_outcome": "crash"}
     path = tmp_path / "new" / "pairs.jsonl"
-    assert mining.write_pairs(path, iter([{**answer, "chosen": "a\u2028b\x85c\ud800d"}, {**answer, "chosen": "e"}])) == 2
+    assert (
+        mining.write_pairs(path, iter([{**answer, "chosen": "a\u2028b\x85c\ud800d"}, {**answer, "chosen": "e"}])) == 2
+    )
     assert [row["chosen"] for row in read_pairs(DPOSettings(pairs=(path,)))] == ["a\u2028b\x85c?d", "e"]
 
 
