@@ -12,8 +12,6 @@ _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 # Literals are matched first and kept: one may hold `//`, as addresses do.
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _CONVERSION = re.compile(r"%(?:[-+ 0#]*\d*(?:\.\d+|\.\*)?(?:hh|h|ll|l|z)?[diouxXfgesc]|(%))")
-#: What the runtime keeps of a remedy, its final zero included.
-RUNTIME_BYTES = 160
 
 
 class RuntimeRemedies:

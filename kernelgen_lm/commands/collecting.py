@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kernelgen_lm.tasks import known_tasks
 from npukernelbench.console import Console
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["agents", "chat", "code", "docs", "tally"]
 

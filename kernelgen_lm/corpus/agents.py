@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelgen_lm.corpus.sample import write_lines
 from npukernelbench.nouns import Message, Outcome, Prompt, Sample, ToolCall, ToolResult
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.store import read_run
@@ -52,9 +53,7 @@ def trajectories(folder: Path, *, wrong: bool = False) -> tuple[list[dict[str, A
 
 def write_trajectories(rows: Iterable[Mapping[str, Any]], file: Path) -> None:
     """One line of JSON each."""
-    # Models may write lone surrogates, which JSON can hold and UTF-8 cannot: these become question marks.
-    text = "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
-    file.write_text(text, encoding="utf-8", errors="replace")
+    write_lines(file, (json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows))
 
 
 def _row(turns: Sequence[Sample], last: Sample) -> dict[str, Any] | None:

@@ -33,7 +33,8 @@ _CALLS = {
 
 @cache
 def _words() -> Mapping[str, Any]:
-    return yaml.safe_load(files("kernelgen_lm.corpus").joinpath("words.yaml").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    text = files("kernelgen_lm.corpus").joinpath("words.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ _CALL = re.compile(r"\b([A-Z]\w*)(?:<[^;()]*>)?\(")
 #: Calls that every kernel makes, whatever it computes.
 _FRAME = re.compile(
     r"(Alloc|Free)Tensor|(En|De)Que|InitBuffer|SetGlobalBuffer|GetBlock\w+|DataCopy\w*|(Set|Wait)Flag|PipeBarrier"
-    r"|Get|GM_ADDR|Init|Process|CopyIn|Compute|CopyOut|Finish|GetValue|SyncAll|CeilDiv|TPipe|Cast|Duplicate|ReinterpretCast"
+    r"|Get|GM_ADDR|Init|Process|CopyIn|Compute|CopyOut|Finish|GetValue|SyncAll|CeilDiv|TPipe|Cast|Duplicate"
+    r"|ReinterpretCast"
 )
 
 

@@ -130,12 +130,15 @@ class _Lines:
     def _raw(self, tag: str) -> Iterator[Block]:
         """HTML inside Markdown, to its closing tag."""
         start, depth = self._at, 0
-        while self._at < len(self._lines):
-            line = self._lines[self._at].lower()
+        for end in range(start, len(self._lines)):
+            line = self._lines[end].lower()
             depth += line.count(f"<{tag}") - line.count(f"</{tag}")
-            self._at += 1
             if depth <= 0:
                 break
+        else:
+            # Nothing closes it: as in CommonMark an empty line ends it, and what follows is Markdown.
+            end = next((at for at in range(start, len(self._lines)) if not self._lines[at].strip()), end)
+        self._at = end + 1
         yield from _from_html("\n".join(self._lines[start : self._at]), start + 1)
 
     def _table(self) -> Block:

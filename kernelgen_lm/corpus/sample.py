@@ -142,6 +142,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the file, as a rename is atomic within one file system only.
     partial = path.with_suffix(path.suffix + ".partial")
-    with partial.open("w", encoding="utf-8") as file:
+    # Models may write lone surrogates, which JSON can hold and UTF-8 cannot: these become question marks.
+    with partial.open("w", encoding="utf-8", errors="replace") as file:
         file.writelines(lines)
     partial.replace(path)

@@ -38,8 +38,6 @@ _CUTS = re.compile(r"(?<=\n)|(?<=def <k>\()|(?<=\], )")
 _VARIES = re.compile(rf"{_TYPE}|<i\d>_in|<[fva]\d>|Attribute")
 # Widening an input is the same line in every program: it belongs to the phrase around it.
 _WIDENED = re.compile(r"float32\(<i\d>_in\)$")
-#: Slots of each letter.
-_SLOTS = {"i": 8, "f": 8, "o": 4, "a": 8, "n": 8, "d": 8, "v": 5, "u": 5}
 #: Phrases that are rarer are bytes.
 _RAREST = 4
 

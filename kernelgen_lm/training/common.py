@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,13 +72,15 @@ class TrainConfig(BaseModel):
     )
 
 
-def claim(config: BaseModel, folder: Path) -> None:
+def claim(config: BaseModel, folder: Path, free: Sequence[str] = ()) -> None:
     """Write the configuration into a new run folder; UsageError for the folder of another one.
 
-    A setting that the stored run does not know has the value it has always had: the default.
+    Settings in ``free`` may change while a run goes on. A setting that the stored run does not know has the value it
+    has always had: the default.
     """
     path = folder / "kernelgen.json"
-    if path.is_file() and _stored(config, path) != config:
+    stored = _stored(config, path) if path.is_file() else config
+    if stored is None or stored.model_copy(update={name: getattr(config, name) for name in free}) != config:
         raise UsageError(f"{folder} holds a run of another configuration", field="--out", remedy="name another folder")
     record(path, [config.model_dump_json(indent=2) + "\n"])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 
 from kernelgen_lm.corpus.questions import is_held_out
@@ -65,7 +66,7 @@ def read_rates(folders: Sequence[Path]) -> Mapping[str, float]:
 def read_measured(path: Path) -> list[tuple[str, bool]]:
     """Tasks and whether their answers are right, of a round's measurement; without those that could not be judged."""
     hits: list[tuple[str, bool]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(StringIO(path.read_text(encoding="utf-8")), 1):
         try:
             # A line may hold any JSON, also none that has fields.
             row = json.loads(line)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ class Measurement:
 
         asked = [row for row in rows for _ in range(self.answers)]
         # The file is written whole after every batch, so what is there ends with one.
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
+        lines = [*StringIO(path.read_text(encoding="utf-8"))] if path.is_file() else []
         for first in range(len(lines), len(asked), _BATCH):
             # Per batch, so that a measurement that resumes draws what it would have drawn.
             torch.manual_seed(self.seed + first)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from kernelgen_lm.corpus.sample import write_lines
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome, Owner, Sample
 from npukernelbench.store.run import read_run
@@ -106,8 +107,7 @@ def _pair(chosen: str, rejected: Sample, source: str) -> Mapping[str, object]:
 def write_pairs(path: Path, pairs: Iterator[Mapping[str, object]]) -> int:
     """Write pairs as JSON lines; how many there are."""
     lines = [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(lines), encoding="utf-8")
+    write_lines(path, lines)
     return len(lines)
 
 

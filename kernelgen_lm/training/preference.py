@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,8 @@ def read_pairs(settings: DPOSettings) -> list[dict[str, object]]:
     for path in settings.pairs:
         if not path.is_file():
             raise UsageError(f"{path} is no file", field="pairs", remedy="mine some: kernelgen-lm mine")
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        # Not splitlines(), as JSON may hold U+2028 and its like unescaped inside a text.
+        for number, line in enumerate(StringIO(path.read_text(encoding="utf-8")), 1):
             try:
                 pair = json.loads(line)
                 row = {name: pair[name] for name in ("prompt", "chosen", "rejected")}

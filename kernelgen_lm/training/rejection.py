@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def train(settings: RejectionSettings, folder: Path, tell: Tell = quiet) -> None
     path = folder / MEASURED
     how = sampling(settings, model, tokenizer)
     Measurement(how, scorer(settings), settings.answers, settings.seed, reading).rates(model, tokenizer, asked, path)
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in StringIO(path.read_text(encoding="utf-8"))]
     right = kept(lines, settings.per_task, settings.rate_below)
     rows = {Question.parse(row["npukb_task"]).task: row for row in asked}
     chosen = [(rows[task], text) for task, texts in sorted(right.items()) for text in texts]

@@ -16,7 +16,7 @@ from kernelgen_lm.corpus.exclusion import Exclusion
 from kernelgen_lm.formulas.phrases import learn_phrases, phrase_tokenizer
 from kernelgen_lm.formulas.short import stream_short
 from kernelgen_lm.formulas.slots import FORMAT, SLOTS
-from kernelgen_lm.training.common import Tell, progress_line, quiet
+from kernelgen_lm.training.common import Tell, claim, progress_line, quiet
 from kernelgen_lm.training.nano import NanoConfig, make_model
 from kernelgen_lm.training.plain import Tokens, rate_at, restore_state, save_state
 from npukernelbench.errors import UsageError
@@ -137,12 +137,13 @@ def train_stream(settings: StreamSettings, folder: Path, exclusion: Exclusion, t
     import torch
 
     _check(settings)
+    # A run may be given more steps.
+    claim(settings, folder, free=("steps", "save_every"))
     tokenizer = _tokenizer(settings, folder / "model")
     model = _model(settings, tokenizer)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
     )
-    folder.mkdir(parents=True, exist_ok=True)
     step, log = restore_state(folder, model, optimizer, torch.device("cpu"))
     model.train()
     tell(f"{sum(weight.numel() for weight in model.parameters())} parameters, {len(tokenizer)} tokens")

@@ -46,7 +46,6 @@ __all__ = ["EXPLANATION", "explain_origin"]
 #: The rule of the diagnostics made here.
 EXPLANATION = "origin"
 _WRONG = frozenset({Outcome.WRONG_VALUE, Outcome.NON_FINITE})
-_WATCHED = 3
 
 
 class _Trial(NamedTuple):

@@ -113,7 +113,6 @@ class _Resolver:
         self._common = common
         self._form = form
         self._position = position
-        self._task = task
         self._loader = loader
         self._inputs = {item.name: item for item in task.inputs}
         self._outputs = {item.name: item for item in task.outputs}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,7 +127,7 @@ def _events(text: str) -> Iterator[object]:
         return
     except ValueError:
         pass
-    for line in text.splitlines():
+    for line in StringIO(text):
         try:
             yield json.loads(line)
         except ValueError:

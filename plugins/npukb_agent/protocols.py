@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, NamedTuple
 
 from npukb_agent.presets import Protocol
@@ -158,7 +159,7 @@ def _events(answer: bytes) -> Iterator[object]:
         return
     except ValueError:
         pass
-    for line in text.splitlines():
+    for line in StringIO(text):
         if line.startswith("data:"):
             try:
                 yield json.loads(line[5:])

@@ -148,7 +148,6 @@ class Acl:
     """The runtime of one process. Functions are methods of their own names without ``acl`` and ``aclrt``."""
 
     def __init__(self, folders: tuple[Path, ...] = (), *, meta: bool = False) -> None:
-        self._folders = folders
         self._functions = _load(find_library(RUNTIME_LIBRARIES, folders), FUNCTIONS)
         self._meta = _load(find_library(META_LIBRARIES, folders), META_FUNCTIONS) if meta else {}
         self._kept: list[object] = []

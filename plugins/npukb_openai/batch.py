@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -85,7 +86,9 @@ class OpenAIBatchBackend:
         for name in ("output_file_id", "error_file_id"):
             if batch.get(name):
                 text = await self._send("GET", f"/files/{batch[name]}/content")
-                answers.update({(row := json.loads(line))["custom_id"]: row for line in text.splitlines() if line})
+                # Not splitlines(), as JSON may hold U+2028 and its like unescaped inside a text.
+                rows = (json.loads(line) for line in StringIO(text) if line.strip())
+                answers.update({row["custom_id"]: row for row in rows})
         # An expired batch may hold answers to part of its questions.
         if batch["status"] in _GONE and not answers:
             raise BackendError(

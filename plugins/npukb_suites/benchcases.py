@@ -30,6 +30,9 @@ _ALIKE = {
     "int": "int32",
 }
 _PREFIX = re.compile(r"torch\.|dt_")
+_QUOTED_OR_WORD = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b[a-z]+\b""")
+#: What Python writes otherwise: it has no infinity, but a number that overflows is one.
+_WORDS = {"inf": "1e999", "nan": "'nan'", "null": "None"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def read_cases(
 def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as file:
-            lines = csv.DictReader(file)
+            # An empty cell in the place of one that is missing: it is no literal.
+            lines = csv.DictReader(file, restval="")
             missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
             if missing:
                 raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
@@ -114,15 +118,13 @@ def _cell(path: Path, number: int, text: str) -> Any:
     """A cell is JSON or a Python literal; infinities and NaN are bare words in both."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
-    plain = text
-    # -inf before inf, which is a part of it. literal_eval knows no infinity, but a number that overflows is one.
-    for word, value in (("-inf", "-1e999"), ("inf", "1e999"), ("nan", "'nan'"), ("null", "None")):
-        plain = plain.replace(word, value)
     try:
-        return ast.literal_eval(plain)
-    except (ValueError, SyntaxError) as error:
+        # What stands in quotes is matched as well, so that it stays as it is.
+        return ast.literal_eval(_QUOTED_OR_WORD.sub(lambda match: _WORDS.get(match[0], match[0]), text))
+    # Whatever literal_eval raises for text that is none, or too deep.
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
         raise TaskError(f"a cell is no literal: {text[:60]}", location=SourceLocation(path, number + 1)) from error
 
 

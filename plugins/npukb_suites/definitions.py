@@ -89,7 +89,11 @@ def _sources(path: Path) -> dict[str, str]:
         raise UsageError(
             f"there is no source in {path}", field="--op_def", remedy="name the file with class …: public OpDef"
         )
-    return {f"op_host/{source.relative_to(home).as_posix()}": source.read_text(encoding="utf-8") for source in paths}
+    # Comments may be in another encoding, which compilers do not look at.
+    return {
+        f"op_host/{source.relative_to(home).as_posix()}": source.read_text(encoding="utf-8", errors="surrogateescape")
+        for source in paths
+    }
 
 
 def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> OperatorDescription:

@@ -65,7 +65,9 @@ class MultiKernelBench(KernelBench):
     def files(self, root: Path) -> list[Path]:
         """The files below ``reference``, by category."""
         home = root / "reference" if (root / "reference").is_dir() else root
-        paths = [path for path in home.rglob("*.py") if path.parent != home and not _SKIPPED & set(path.parts)]
+        paths = [path for path in home.rglob("*.py") if path.parent != home]
+        # Relative, because the checkout itself may lie in a folder of such a name.
+        paths = [path for path in paths if not _SKIPPED & set(path.relative_to(home).parts)]
         return sorted(paths, key=lambda path: (path.parent.name, path.stem))
 
     def level(self, path: Path) -> int:  # noqa: ARG002

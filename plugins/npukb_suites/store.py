@@ -75,15 +75,24 @@ def remove_suite(name: str) -> None:
 def add_suite(
     name: str, importer_name: str, importer: Importer, root: Path, *, only: str = "", say: Callable[[str], None]
 ) -> Suite:
-    """Make a task of every operator of the checkout that can be one. ``say`` is told each result."""
-    entries = [entry for entry in importer.entries(root) if only in entry.place.as_posix()]
+    """Make a task of every operator of the checkout that can be one. ``say`` is told each result.
+
+    With ``only``, a part of a path, operators elsewhere stay what an earlier import of this checkout made of them.
+    """
+    every = list(importer.entries(root))
+    entries = [entry for entry in every if only in entry.place.as_posix()]
     if not entries:
         raise UsageError(
             f"{root} holds no operators of {importer_name}", field="PATH", remedy="name the checkout's root"
         )
-    tasks: dict[str, str] = {}
-    refused: dict[str, str] = {}
-    notes: dict[str, Sequence[str]] = {}
+    others = {_place(entry, root) for entry in every if entry not in entries}
+    before = Suite(name, importer_name, str(root.resolve()))
+    if others:
+        same = (suite for suite in suites() if (suite.name, suite.root) == (before.name, before.root))
+        before = next(same, before)
+    tasks = {place: task for place, task in before.tasks.items() if place in others}
+    refused = {place: reason for place, reason in before.refused.items() if place in others}
+    notes = {place: told for place, told in before.notes.items() if place in others}
     # Kept before the first operator is made: an import that is interrupted there is listed, too.
     suite = Suite(name, importer_name, str(root.resolve()), tasks, refused, notes, len(entries))
     _keep(suite)

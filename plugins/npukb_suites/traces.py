@@ -11,6 +11,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def _extents(path: Path, definition: Mapping[str, Any]) -> dict[str, int]:
     if not variable:
         return fixed
     workloads = _workloads(path)
-    lines = workloads.read_text(encoding="utf-8").splitlines() if workloads.is_file() else []
+    lines = [*StringIO(workloads.read_text(encoding="utf-8"))] if workloads.is_file() else []
     for number, line in enumerate(lines, 1):
         record = _read(workloads, line, number)
         workload = record.get("workload", record)

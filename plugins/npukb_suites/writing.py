@@ -50,7 +50,8 @@ def task_text(task: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
 def reference_text(name: str, facts: Mapping[str, Any]) -> str:
     """``reference.py`` of a task whose reference torch computes."""
     what = facts["target"].get("file") or facts["target"]["module"]
-    values = json.dumps(facts, indent=4)
+    # Three quotes would end the text that holds them.
+    values = json.dumps(facts, indent=4).replace("'''", r"''\u0027")
     return (
         f'"""Reference of {name}: {facts["target"]["name"]} of {what}, run by torch in double precision."""\n\n'
         f"import json\n\nfrom npukb_suites.references import TorchReference\n\n"

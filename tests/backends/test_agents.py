@@ -286,6 +286,8 @@ def test_usage_is_read_from_every_protocol():
     counted = b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}'
     stream = b'data: {"choices": []}\n\ndata: ' + counted + b"\n\ndata: [DONE]"
     assert usage_of(Protocol.CHAT, b"", stream) == Usage(5, 2)
+    # What ends a line of text for Python ends none of JSON.
+    assert usage_of(Protocol.CHAT, b"", stream.replace(b'"choices"', '"\u2028"'.encode())) == Usage(5, 2)
     done = {"type": "response.completed", "response": {"usage": {"input_tokens": 7, "output_tokens": 3}}}
     assert usage_of(Protocol.RESPONSES, b"", b"data: " + json.dumps(done).encode()) == Usage(7, 3)
     start = {
@@ -320,7 +322,8 @@ def test_presets_are_whole(plugins):
     with pytest.raises((BackendError, UsageError), match="there is no program"):
         backend.describe()
     claude = '{"type": "assistant"}\n{"type": "result", "usage": {"input_tokens": 4, "output_tokens": 2}}\n'
-    assert reported_tokens(presets()["claude"].reported, claude) == (4, 2)
+    for said in (claude, claude.replace('"usage"', '"\u2028": 1, "usage"')):
+        assert reported_tokens(presets()["claude"].reported, said) == (4, 2)
     mini = {
         "messages": [{"extra": {"response": {"usage": {"prompt_tokens": n, "completion_tokens": 1}}}} for n in (3, 5)]
     }

@@ -132,6 +132,14 @@ def test_answers_come_with_their_counts_and_faults_with_their_reason(server: Ser
     assert question["url"] == "/v1/chat/completions"
 
 
+def test_answers_may_hold_what_no_line_of_json_ends_at(server: Server) -> None:
+    asked(server, "one")
+    server.files["out"] = server.files["out"].replace("to one", "to\u2028one") + "\n"
+    [again] = asked(server, "one")
+    assert isinstance(again.answer, Completion)
+    assert again.answer.text == "answer to\u2028one"
+
+
 def test_the_same_questions_find_their_batch_again(server: Server) -> None:
     asked(server, "one", "two")
     again = asked(server, "one", "two")

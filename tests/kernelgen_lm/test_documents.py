@@ -174,6 +174,17 @@ def test_prototypes_are_told_from_calls(code: str, names: list[str]) -> None:
     assert [prototype.name for prototype in prototypes(code)] == names
 
 
+@pytest.mark.parametrize("opening", ["<p>", "<p align='center'>", "<div><p>x</p>", "<details>"])
+def test_html_that_nothing_closes_ends_at_an_empty_line(opening: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"{opening}Said\nfirst.\n\n# Heading\n\n```cpp\nint a;\n```\n\n{opening}Last.")
+    blocks = read_page(path)
+    assert [block.form for block in blocks if block.text != "x"] == [
+        Form.PARAGRAPH, Form.HEADING, Form.CODE, Form.PARAGRAPH
+    ]  # fmt: skip
+    assert [block.line for block in blocks if block.form in (Form.HEADING, Form.CODE)] == [4, 6]
+
+
 @given(st.text(alphabet="ab()<>,;&*= \n#|-`{}[]:\t\u53c2", max_size=200), st.sampled_from(("md", "html", "txt")))
 @settings(max_examples=80, deadline=None)
 def test_any_text_can_be_read(text: str, kind: str) -> None:

@@ -141,6 +141,10 @@ def test_a_folder_of_an_older_version_is_taken_up_and_one_of_other_settings_refu
     for other in (wanted.model_copy(update={"steps": 8}), wanted.model_copy(update={"packing": True})):
         with pytest.raises(UsageError, match="another configuration"):
             claim(other, tmp_path)
+    more = wanted.model_copy(update={"steps": 10})
+    claim(more, tmp_path, free=("steps",))
+    with pytest.raises(UsageError, match="another configuration"):
+        claim(more.model_copy(update={"seed": 1}), tmp_path, free=("steps",))
     path.write_text('{"pairs": []}', encoding="utf-8")
     with pytest.raises(UsageError, match="another configuration"):
         claim(wanted, tmp_path)

@@ -110,6 +110,15 @@ def write_pairs(path: Path, outcomes: list[str]) -> Path:
     return path
 
 
+def test_pairs_may_hold_what_no_line_of_json_ends_at_and_what_utf_8_has_not(tmp_path: Path) -> None:
+    answer: dict[str, object] = {"prompt": [], "rejected": [], "rejected_outcome": "crash"}
+    path = tmp_path / "new" / "pairs.jsonl"
+    assert (
+        mining.write_pairs(path, iter([{**answer, "chosen": "a\u2028b\x85c\ud800d"}, {**answer, "chosen": "e"}])) == 2
+    )
+    assert [row["chosen"] for row in read_pairs(DPOSettings(pairs=(path,)))] == ["a\u2028b\x85c?d", "e"]
+
+
 def test_pairs_are_taken_by_what_was_rejected(tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.jsonl", ["wrong_value", "compile_error", "crash"])
     for kind, count in (("any", 3), ("fails", 2), ("uncompiled", 1), ("crash,compile_error", 2)):

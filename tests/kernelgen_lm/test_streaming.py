@@ -41,6 +41,10 @@ def test_a_run_that_goes_on_sees_what_a_whole_run_sees(tmp_path: Path) -> None:
     states = [torch.load(tmp_path / name / "state.pt", weights_only=True) for name in ("whole", "parts")]
     for name, weight in states[0]["model"].items():
         assert torch.equal(weight, states[1]["model"][name]), name
+    # It is a run as any other: the card reads its settings, and others do not go on from it.
+    assert json.loads((tmp_path / "parts" / "kernelgen.json").read_text(encoding="utf-8"))["steps"] == 4
+    with pytest.raises(UsageError, match="holds a run of another configuration"):
+        train_stream(whole.model_copy(update={"seed": 4}), tmp_path / "parts", Exclusion([]))
     assert json.loads((tmp_path / "whole" / "model" / "slots.json").read_text(encoding="utf-8")) == {"format": 2}
 
 

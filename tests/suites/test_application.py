@@ -202,12 +202,19 @@ def test_keywords_of_calls_are_attributes_and_other_files_no_tensors(tmp_path: P
         '{"call": "aclnnWeighed", "arguments": [{"tensor": "kept", "type": 0, "shape": ["2"], "strides": []}]}',
         '{"call": "aclnnWeighed"}',
         "[]",
+        '{"call": "aclnnWeighed", "arguments": ' + "[" * 5000 + "]" * 5000 + "}",
     ],
 )
 def test_notes_that_the_program_did_not_write_so_are_none(tmp_path: Path, notes: str) -> None:
     (tmp_path / "npukb_calls.jsonl").write_text(notes)
     np.zeros(4, np.float32).tofile(tmp_path / "kept")
     assert read_calls(tmp_path, "aclnnWeighedGetWorkspaceSize(x, &room, &executor);") == ()
+
+
+def test_notes_may_hold_what_no_line_of_json_ends_at(tmp_path: Path) -> None:
+    (tmp_path / "npukb_calls.jsonl").write_text('{"call": "aclnnWeighed", "arguments": ["a\u2028b"]}\n')
+    [call] = read_calls(tmp_path, "aclnnWeighedGetWorkspaceSize(x, &room, &executor);")
+    assert call.arguments == ("a\u2028b",)
 
 
 def test_a_link_out_of_the_folder_is_no_tensor(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from npukb_suites.benchcases import BenchCase, read_cases
 from npukb_suites.cannbench import CannBench
 from npukb_suites.store import Suite, add_suite, tasks_folder
-from npukernelbench.errors import UsageError
+from npukernelbench.errors import TaskError, UsageError
 from npukernelbench.nouns import DType, Presence, Task
 from npukernelbench.reference import expected_outputs
 from npukernelbench.tasks.inputs import generate_inputs
@@ -252,6 +253,26 @@ def test_what_cannot_be_a_task_says_why(bench: Suite) -> None:
         assert words in reasons[name], (name, reasons)
     assert "by_value" in reasons
     assert len(bench.tasks) + len(reasons) == 12
+
+
+def cases_of(folder: Path, *rows: str) -> list[BenchCase]:
+    (folder / "cases.csv").write_text("\n".join(["input_shape,dtype,attrs,value_range", *rows]) + "\n")
+    attributes = {"mode": ("mode", "str"), "low": ("low", "float")}
+    return read_cases(folder / "proto.yaml", ["x"], attributes, lambda name, why: pytest.fail(f"{name}: {why}"))
+
+
+def test_words_for_numbers_are_told_from_words_that_hold_them(tmp_path: Path) -> None:
+    row = """[[4]],['float32'],"{'mode': 'inference nan \\' null', 'low': -inf}","[-inf, inf]\""""
+    [case] = cases_of(tmp_path, row)
+    assert case.attributes == {"mode": "inference nan ' null", "low": float("-inf")}
+    assert case.inputs["x"]["values"] == {"with_infinities": {"count": 64}}
+
+
+@pytest.mark.parametrize("row", ["[[4]],['float32']", "[[4]],inference,{},[]", "[[4]],[],{{}: 1},[]", "[" * 5000])
+def test_a_cell_that_is_no_literal_is_named_by_its_line(tmp_path: Path, row: str) -> None:
+    with pytest.raises(TaskError, match="a cell is no literal") as caught:
+        cases_of(tmp_path, row)
+    assert str(caught.value.location) == f"{tmp_path / 'cases.csv'}:2"
 
 
 def test_a_folder_that_is_no_checkout_is_named(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ OP_ADD(Grow);
 
 
 def test_what_a_definition_writes_in_place_is_so_in_the_task(npukb: Npukb) -> None:  # noqa: F811
-    Path("grow.cpp").write_text(IN_PLACE)
+    # A comment in another encoding than UTF-8, as projects have them.
+    Path("grow.cpp").write_bytes("// \u957f\n".encode("gbk") + IN_PLACE.encode())
     Path("grow.py").write_text("def grow(step, var):\n    return var + step\n")
     done = npukb("new", "Grow", "--op_def", "grow.cpp", "--reference", "grow.py:grow")
     assert done.code == 0, done.err

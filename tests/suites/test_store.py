@@ -65,6 +65,29 @@ def test_an_interrupted_import_is_listed_and_goes_on(
     assert "incomplete" not in capsys.readouterr().out
 
 
+def test_operators_that_only_leaves_out_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NPUKB_CACHE_DIR", str(tmp_path / "cache"))
+    roots = [tmp_path / "one", tmp_path / "two"]
+    for root in roots:
+        root.mkdir()
+        for name, text in {"a": "first", "b": "refuse", "c": "third", "d": "last"}.items():
+            (root / f"{name}.txt").write_text(text)
+
+    def add(root: Path, only: str = "") -> list[str]:
+        made = add_suite("own", "texts", Interrupted(), root, only=only, say=lambda _: None)
+        assert [made] == list(suites())
+        assert sorted(path.name for path in tasks_folder("own").iterdir()) == sorted(made.tasks.values())
+        assert made.notes.keys() == made.tasks.keys()
+        return sorted([*made.tasks.values(), *made.refused])
+
+    assert add(roots[0], "a.txt") == ["a"]
+    assert add(roots[0]) == ["a", "b.txt", "c", "d"]
+    (roots[0] / "c.txt").write_text("refuse")
+    (roots[0] / "d.txt").unlink()
+    assert add(roots[0], "c.txt") == ["a", "b.txt", "c.txt"]
+    assert add(roots[1], "d.txt") == ["d"], "another checkout is another suite"
+
+
 def test_the_record_is_there_before_the_first_operator_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NPUKB_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "a.txt").write_text("stop")

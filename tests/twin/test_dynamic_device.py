@@ -506,6 +506,10 @@ def test_structures_that_the_kernel_registers(twin: Twin, host: FakeHost) -> Non
     for key, size in ((1, 4), (11, 20), (12, 4)):
         host.answer = lambda request, key=key: tiled(tiling_key=key)  # type: ignore[misc]
         assert go(twin, device(body, before=before), {"x": X}, Y).output()[0] == size
+    # One that is nested too deep to be read does not hold.
+    for deep in ("+".join(["1"] * 1000), "!" * 2000 + "1", "(" * 5000 + "1"):
+        text = f'REGISTER_TILING_DEFAULT(Small);\nREGISTER_TILING_FOR_TILINGKEY("{deep}", Large);'
+        assert "#define NpukbTiling Small" in prelude(definition(), Variant((), 1), text, frozenset())
 
 
 def test_prelude_orders_nested_structures_and_leaves_out_the_apis(host: FakeHost) -> None:

@@ -208,6 +208,19 @@ def test_definitions_that_do_not_hold(hosting: Hosting, definition: str, message
     assert message in failure.diagnostics[0].message
 
 
+@pytest.mark.parametrize("levels", [200, 1100])
+def test_tiling_structures_that_are_nested_too_deep(hosting: Hosting, levels: int) -> None:
+    """The second by JSON's reader."""
+    structure = "BEGIN_TILING_DATA_DEF({}) TILING_DATA_FIELD_DEF{} END_TILING_DATA_DEF\n"
+    texts = [structure.format("S0", "(int32_t, a);")]
+    texts += [structure.format(f"S{level}", f"_STRUCT(S{level - 1}, a);") for level in range(1, levels)]
+    registered = f"REGISTER_TILING_DATA_CLASS(Probe, S{levels - 1})"
+    failure = hosting.describe("", before="namespace optiling {\n" + "".join(texts) + registered + "\n}\n")
+    assert isinstance(failure, HostFailure)
+    assert failure.outcome is Outcome.LAUNCH_ERROR
+    assert "nested more than 100 levels" in failure.diagnostics[0].message
+
+
 def test_communicators_are_named_by_attributes(hosting: Hosting) -> None:
     description = hosting.described(
         f"""

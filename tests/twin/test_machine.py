@@ -17,7 +17,7 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.operator import dynamic
 from npukb_twin.timing import machine
 from npukb_twin.timing.machine import MachineFile
-from npukernelbench.errors import UsageError
+from npukernelbench.errors import ConfigError, UsageError
 
 OVERLAY = """
 name: my_server
@@ -39,6 +39,16 @@ def test_a_machine_that_extends_another_is_still_that_chip(tmp_path: Path) -> No
     for socs, other in ((("ascend910b",), False), (("ascend310p",), True)):
         described = SimpleNamespace(name="Operator", socs=socs)
         assert (dynamic.other_chip(described, mine, {}) is not None) == other  # type: ignore[arg-type]
+
+
+def test_a_machine_may_extend_another_of_ones_own_but_not_itself(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text(OVERLAY)
+    second.write_text(OVERLAY.replace("ascend910b3", str(first)).replace("Add", "Sub"))
+    assert machine.load(str(second)).rates == {"Add.b16": 99.5, "Sub.b16": 99.5}
+    first.write_text(OVERLAY.replace("ascend910b3", str(second)))
+    with pytest.raises(ConfigError, match=r"second\.yaml extends itself"):
+        machine.load(str(second))
 
 
 @pytest.mark.parametrize("name", ["ascend910_9382", "ascend910b2"])

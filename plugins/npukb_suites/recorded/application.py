@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +114,11 @@ def read_calls(folder: Path, text: str) -> tuple[Call, ...]:
     written = {match["name"]: at_commas(match["arguments"])[:-2] for match in _CALL.finditer(text)}
     calls = []
     try:
-        for told in map(json.loads, notes.read_text(encoding="utf-8", errors="replace").splitlines()):
+        for told in map(json.loads, StringIO(notes.read_text(encoding="utf-8", errors="replace"))):
             arguments = tuple(_value(argument, folder) for argument in told["arguments"])
             calls.append(Call(told["call"], arguments, tuple(written[told["call"]])))
     # The program shares a process with them, and may have written others.
-    except (KeyError, TypeError, ValueError, IndexError, OSError):
+    except (KeyError, TypeError, ValueError, IndexError, OSError, RecursionError):
         return ()
     return tuple(calls)
 

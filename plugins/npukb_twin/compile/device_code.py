@@ -32,7 +32,6 @@ _SECTION = ".text.aicore"
 #: puts the section among all other code.
 MARK = f'#undef __aicore__\n#define __aicore__ __attribute__((section("{_SECTION}")))\n'
 
-_LAUNCH = "npukb_launch"
 # in a mangled name: Ul, the parameters, E, a number where there are several, an underscore
 _LAMBDA = re.compile(r"Ul.*?E\d*_")
 # mangled names of the API, of the twin and of the C++ library, and what compilers add

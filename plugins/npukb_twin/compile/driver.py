@@ -361,10 +361,6 @@ def compile_command(
     return (*toolchain.compile, *kernel_flags(toolchain), kind_flag(kind.value), *include, *header, *files)
 
 
-def _failed(unit: Unit, outcome: Outcome, rule: str, message: str) -> Compiled:
-    return Compiled(outcome, None, _problem(unit, rule, message))
-
-
 def _problem(unit: Unit, rule: str, message: str) -> tuple[Diagnostic, ...]:
     return (Diagnostic(Severity.ERROR, rule, message, file=unit.source),)
 

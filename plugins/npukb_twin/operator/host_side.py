@@ -42,6 +42,8 @@ __all__ = ["call_direct", "describe", "tile"]
 
 _FILE_BYTES = 1 << 20
 _QUOTED_LINES = 5
+#: Levels of tiling structures: what walks them takes a frame or two for each.
+_MOST_NESTED = 100
 
 
 def describe(
@@ -49,8 +51,14 @@ def describe(
 ) -> OperatorDescription | HostFailure:
     """What the image registers. ``operator`` chooses when it registers several."""
     lines = [f"operator {operator}"] if operator else []
-    answer = _ask("describe", image, lines, SocNumbers(), runtime, limits or HostLimits())
-    return answer if isinstance(answer, HostFailure) else _description(answer[0])
+    try:
+        answer = _ask("describe", image, lines, SocNumbers(), runtime, limits or HostLimits())
+        return answer if isinstance(answer, HostFailure) else _description(answer[0])
+    # JSON's reader raises it as well, for what is nested deeper still
+    except RecursionError:
+        message = f"tiling structures are nested more than {_MOST_NESTED} levels deep"
+        diagnostic = Diagnostic(Severity.ERROR, "tiling", message, remedy="Write fields into the structure itself.")
+        return HostFailure(Outcome.LAUNCH_ERROR, (diagnostic,))
 
 
 def tile(
@@ -252,9 +260,12 @@ def _default(value: Any, kind: str) -> Any:
     return float(value) if value is not None and kind == "float" else value
 
 
-def _struct(entry: Mapping[str, Any]) -> TilingStruct:
+def _struct(entry: Mapping[str, Any], depth: int = 0) -> TilingStruct:
+    """RecursionError for one that is nested too deep."""
+    if depth > _MOST_NESTED:
+        raise RecursionError
     nested: dict[str, TilingStruct] = {}
-    for inner in map(_struct, entry["nested"]):
+    for inner in (_struct(other, depth + 1) for other in entry["nested"]):
         nested |= {inner.name: inner, **inner.nested}
     fields = tuple(
         TilingField(

@@ -184,7 +184,8 @@ def _holds(expression: str, key: int) -> bool:
     try:
         # no eval: the text is the candidate's
         return bool(_value(ast.parse(text.strip(), mode="eval").body, key))
-    except (SyntaxError, ValueError, ZeroDivisionError):
+    # the last two: the text may be nested deeper than it can be read
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
         return False
 
 

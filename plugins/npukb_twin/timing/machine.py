@@ -155,8 +155,12 @@ def documented_rates() -> dict[str, float]:
 
 def load(soc: str) -> Machine:
     """The machine file of ``soc``, a name or a path. UsageError when there is none, ConfigError when it is wrong."""
+    return _found(soc, frozenset())
+
+
+def _found(soc: str, extending: frozenset[Path]) -> Machine:
     if soc.endswith((".yaml", ".yml")):
-        return _extended(Path(soc))
+        return _extended(Path(soc), extending)
     # the toolkit writes Ascend910B4-1
     name = soc.lower().replace("-", "_")
     if name not in available():
@@ -199,8 +203,10 @@ def _packaged(name: str) -> Machine:
     )
 
 
-def _extended(path: Path) -> Machine:
-    """A packaged machine with the numbers of a file of the user's in place."""
+def _extended(path: Path, extending: frozenset[Path]) -> Machine:
+    """A machine with the numbers of a file of the user's in place; the files of ``extending`` extend this one."""
+    if path.resolve() in extending:
+        raise ConfigError(f"machine file {path} extends itself", remedy="name a packaged machine under extends")
     try:
         text = path.read_text(encoding="utf-8")
         overlay = Overlay.model_validate(yaml.safe_load(text))
@@ -208,7 +214,7 @@ def _extended(path: Path) -> Machine:
         raise UsageError(f"machine file {path} cannot be read: {error.strerror}", field="soc") from error
     except (ValidationError, yaml.YAMLError) as error:
         raise ConfigError(f"machine file {path} is wrong: {error}") from error
-    base = load(overlay.extends)
+    base = _found(overlay.extends, extending | {path.resolve()})
     unknown = sorted(
         (overlay.numbers.keys() - base.numbers.keys()) | (overlay.rates.keys() - documented_rates().keys())
     )
