@@ -423,7 +423,8 @@ void Read(const char* path) {
         else if (word == "limit" && line >> token >> number)
             Limit(token, number);
         else if (word == "namespaces") {
-            if (!twin::LeaveNamespaces(row.c_str() + word.size())) throw BadRequest{"the host code's process cannot leave its namespaces"};
+            if (!twin::LeaveNamespaces(row.c_str() + word.size()))
+                throw BadRequest{"the host code's process cannot leave its namespaces"};
         } else if (word == "parent" && line >> number) {
             if (!twin::DieWith(static_cast<int>(number))) _exit(125);
         } else if (word == "confine")
