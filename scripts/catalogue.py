@@ -106,18 +106,18 @@ def wanted() -> dict[str, list[str]]:
 
 def main() -> int:
     """Bring every catalogue up to date; the exit code is 1 while a translation is missing."""
-    sections, missing = wanted(), 0
+    sections, complete = wanted(), True
     for locale in filter(None, LANGUAGES.values()):
         path = catalogue_path(locale)
         entries = read_catalogue(path)
         write_catalogue(path, entries, sections)
         texts = dict.fromkeys(text for listed in sections.values() for text in listed)
-        for text in texts:
-            if not entries.get(text):
-                missing += 1
-                print(f"{locale}: {text!r}")
-        print(f"{locale}: {len(texts)} texts, {missing} without a translation")
-    return 1 if missing else 0
+        missing = [text for text in texts if not entries.get(text)]
+        for text in missing:
+            print(f"{locale}: {text!r}")
+        print(f"{locale}: {len(texts)} texts, {len(missing)} without a translation")
+        complete = complete and not missing
+    return 0 if complete else 1
 
 
 if __name__ == "__main__":

@@ -119,9 +119,9 @@ def _served(port: int) -> dict[str, float]:
 
 def _environ() -> dict[str, str]:
     path = os.pathsep.join((str(ROOT), str(ROOT / "plugins")))
-    # Without proxies: one on the way would be what is measured.
-    # And without PYTHONDONTWRITEBYTECODE: the warming requests are there for the bytecode that they leave behind.
+    # Without PYTHONDONTWRITEBYTECODE: the warming requests are there for the bytecode that they leave behind.
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # And without proxies: one on the way would be what is measured.
     return {**environ, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 
 

@@ -106,7 +106,7 @@ def command(
     )
     if dumped:
         # The session is at the start of the recording, and memory is wanted as it is at the end.
-        script = ("goto -1", *(f"dump {name} {name}.npy" for name in dumped))
+        script = (*script, "goto -1", *(f"dump {name} {name}.npy" for name in dumped))
     if not script:
         stepping.cmdloop()
         return 0

@@ -98,6 +98,7 @@ def command(
     with local_scorer(config, policy, session.plugins, cache=cache) as scorer:
         server = JudgeServer(scorer, host, port, callers=who)
         app.console.out(server.url)
+        app.console.flush()
         app.console.err(f"judging with {scorer.jobs} jobs, policy {scorer.policy.label}; stop with Ctrl-C")
         try:
             server.serve_forever()
@@ -124,6 +125,7 @@ def _serve_replicas(app: App, session: Session, replicas: Replicas) -> int:
         )
     with executor.serve(replicas) as address:
         app.console.out(address)
+        app.console.flush()
         least, most = replicas.count
         app.console.err(f"judging with {least} to {most} replicas, policy {replicas.policy}; stop with Ctrl-C")
         try:

@@ -304,4 +304,8 @@ def _values(content: NDArray[np.uint8], known: NDArray[np.bool_], dtype: DType, 
 
 
 def _text(value: object) -> str:
-    return f"{float(value):.7g}" if not isinstance(value, (int, bool)) and hasattr(value, "__float__") else str(value)
+    import numpy as np
+
+    if isinstance(value, (int, np.integer, np.bool_, np.complexfloating)) or not hasattr(value, "__float__"):
+        return str(value)
+    return f"{float(value):.7g}"

@@ -308,6 +308,8 @@ def _pairs(raw: str) -> dict[str, JSON]:
 
 
 def _pair_value(raw: str) -> JSON:
+    if len(raw) > 1 and raw[0] == raw[-1] == "'" and "'" not in raw[1:-1]:
+        return raw[1:-1]
     if raw[:1] not in ("[", "{", '"'):
         return scalar(raw)
     try:

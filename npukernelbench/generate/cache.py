@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -135,10 +135,16 @@ class CachedBackend:
                 # Before it is opened, so that what a failed attempt took is released as well.
                 self._opened = True
                 await self._backend.open()
-        async for result in self._backend.generate_many(missing):
-            if isinstance(result.answer, Completion):
-                cache.put(address(self._facts, result.request), result.answer)
-            yield result
+        stream = self._backend.generate_many(missing)
+        try:
+            async for result in stream:
+                if isinstance(result.answer, Completion):
+                    cache.put(address(self._facts, result.request), result.answer)
+                yield result
+        finally:
+            # Whoever stops early closes this stream: the backend's own ends with it, before the backend is closed.
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
 
 
 def backend_facts(name: str, backend: Backend) -> dict[str, JSON]:

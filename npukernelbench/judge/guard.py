@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TypeAlias
 
@@ -21,24 +22,37 @@ Guard: TypeAlias = Callable[[Candidate, Task], Sequence[Diagnostic]]
 MAX_SOURCE_BYTES = 1 << 20
 _MAX_REPORTED = 20
 
-# Text the preprocessor does not read as directives. Every alternative also ends at the end of the text, so that the
-# search never starts over: it is linear whatever the text.
+# A line that goes on: compilers take blanks behind the backslash, and every kind of line break.
+_JOIN = r"\\[ \t\v\f]*(?:\r\n|\n\r?|\r)"
+_JOINS = re.compile(_JOIN)
+_J = f"(?:{_JOIN})*"
+# Text the preprocessor does not read as directives, before lines are joined: a raw string keeps its backslashes, and
+# everything else may be split by joins. Every alternative also ends at the end of the text, so that the search never
+# starts over: it is linear whatever the text.
 _QUIET = re.compile(
-    r"""/\*.*?(?:\*/|\Z)                            # comment
-    |  //[^\n]*                                   # comment to the end of the line
-    |  R"(?P<mark>[^()\\\s"]{0,16})\(.*?(?:\)(?P=mark)"|\Z)  # raw string
-    |  "(?:[^"\\\n]|\\.)*"?                       # string
-    |  '(?:[^'\\\n]|\\.)*'?                       # character
+    rf"""/{_J}\*.*?(?:\*{_J}/|\Z)                           # comment
+    |  /{_J}/(?:{_JOIN}|[^\r\n])*                          # comment to the end of the line
+    |  (?:(?:u{_J}8|[uUL]){_J})?R{_J}"(?P<mark>[^()\\\s"]{{0,16}})\(.*?(?:\)(?P=mark)"|\Z)  # raw string
+    |  "(?:{_JOIN}|\\{_J}[^\r\n]|[^"\\\r\n])*"?            # string
+    |  '(?:{_JOIN}|\\{_J}[^\r\n]|[^'\\\r\n])*'?            # character
+    # Words and numbers whole: no raw string begins with the end of a name, no character with a digit separator.
+    |  \d(?:[eEpP]{_J}[-+]|'{_J}\w|[\w.$]|{_JOIN})*
+    |  [\w$](?:[\w$]|{_JOIN})*
     """,
     re.VERBOSE | re.DOTALL,
 )
 # `%:` and `??=` are other spellings of `#`: a digraph and a trigraph.
 # `#embed` would put the bytes of any file into the kernel.
+_BLANKS = r"[ \t\v\f\0\ufeff]*"
+_STRIPPED = " \t\v\f\0"
+_HASH = rf"^{_BLANKS}(?:\#|%:|\?\?=){_BLANKS}"
 _INCLUDE = re.compile(
-    r"^[ \t\v\f]*(?:\#|%:|\?\?=)[ \t\v\f]*(?:include_next|include|import|embed)\b[ \t\v\f]*(?P<operand>[^\n]*)",
+    rf"{_HASH}(?:include_next|include|import|embed)\b{_BLANKS}(?P<operand>[^\n]*)",
     re.MULTILINE,
 )
-_FILE_NAME = re.compile(r'"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>')
+# Of these lines clang reads the text as it is, gcc words and comments: what goes on behind the line is code for one.
+_AMBIGUOUS = re.compile(rf"{_HASH}(?:error|warning)\b[^\n\v]*\v", re.MULTILINE)
+_FILE_NAME = re.compile(r'"(?P<quoted>[^"\v]*)"|<(?P<angled>[^>\v]*)>')
 
 
 def has_source(candidate: Candidate) -> bool:
@@ -59,7 +73,7 @@ def size_limit(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 
 
 def binary(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
-    """No NUL bytes and next to no other control characters: source is text."""
+    """No NUL bytes: source is text."""
     result = []
     for name, text in candidate.files.items():
         at = text.find("\0")
@@ -95,28 +109,41 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
 def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
     """No ``#include`` of an absolute path, of a parent-relative one that is no file of the candidate, and none whose
     file only a macro knows."""
-    result = []
+    # A source of a mebibyte has room for a hundred thousand of them.
+    return list(islice(_forbidden_includes(candidate), _MAX_REPORTED))
+
+
+def _forbidden_includes(candidate: Candidate) -> Iterator[Diagnostic]:
     for name, text in candidate.files.items():
-        # Joined first, as the preprocessor does it: a backslash may split a directive or the end of a comment.
-        spliced = _QUIET.sub(_without_comment, text.replace("\r\n", "\n").replace("\\\n", ""))
-        for directive in _INCLUDE.finditer(spliced):
+        code = _directives(text)
+        lines = code.replace("\v", "\n")
+        for directive in _INCLUDE.finditer(code):
             problem = _include_problem(directive["operand"], name, candidate)
             if problem:
-                line = _line_of(text, directive["operand"].strip(), _line(spliced, directive.start("operand")))
+                line = _line_of(text, directive["operand"].strip(_STRIPPED), _line(lines, directive.start("operand")))
                 remedy = 'Include the toolkit\'s headers by name, for example "kernel_operator.h".'
-                result.append(_error("forbidden_include", problem, remedy, name, line))
-            # A source of a mebibyte has room for a hundred thousand of them.
-            if len(result) >= _MAX_REPORTED:
-                return result
-    return result
+                yield _error("forbidden_include", problem, remedy, name, line)
+        for directive in _AMBIGUOUS.finditer(code):
+            message = "compilers differ on a comment or raw string that goes on behind a line of #error or #warning"
+            yield _error(
+                "forbidden_include", message, "End it on the same line.", name, _line(lines, directive.start())
+            )
+
+
+def _directives(text: str) -> str:
+    """``text`` as the preprocessor reads its directives: lines joined, without comments and raw strings. Their line
+    breaks are vertical tabs: blanks that still count as lines. A NUL stands in front: unlike blanks, it may not stand
+    between a backslash and the end of the line that it joins.
+    """
+    return re.sub(r"\r\n?", "\n", _JOINS.sub("", _QUIET.sub(_without_comment, text)))
 
 
 def _without_comment(quiet: re.Match[str]) -> str:
-    """A comment becomes a blank and its line breaks; a raw string its line breaks; anything else stays."""
     text = quiet.group()
     # The operand of an #include is a string to `_QUIET`, so strings have to stay.
-    if text.startswith(("/", "R")):
-        return " " + "\n" * text.count("\n")
+    if text[0] == "/" or quiet["mark"] is not None:
+        joined = _JOINS.sub("", text)
+        return "\0" if joined.startswith("//") else "\0" + "\v" * len(re.findall(r"\r\n?|\n", text))
     return text
 
 
@@ -124,8 +151,11 @@ def _include_problem(operand: str, includer: str, candidate: Candidate) -> str:
     # A macro as the operand could become any path behind this check.
     file = _FILE_NAME.match(operand)
     if not file:
-        return f"#include of {operand.strip()[:80]!r}: the file must be named literally"
+        return f"#include of {operand.strip(_STRIPPED)[:80]!r}: the file must be named literally"
     path = file["quoted"] if file["quoted"] is not None else file["angled"]
+    if not {*path}.isdisjoint("'\"\\") and not _leaves_folder(path):
+        # Here compilers take them as they are: to `_QUIET` they would begin a string.
+        return f"#include of {path[:200]!r}: quotes and backslashes in a file's name are refused"
     # `..` takes the includer's own name away: quoted paths are relative to its folder.
     own = file["quoted"] is not None and posixpath.normpath(posixpath.join(includer, "..", path)) in candidate.files
     if _leaves_folder(path) and not own:
@@ -145,7 +175,7 @@ def _line(text: str, offset: int) -> int:
 
 def _line_of(text: str, operand: str, fallback: int) -> int:
     """The line of ``operand`` in the unspliced text: where lines were joined, the first place it stands in full."""
-    if "\\\n" not in text and "\\\r\n" not in text:
+    if not _JOINS.search(text):
         return fallback
     # Joining took line breaks out, so that the spliced text counts fewer lines than the author's.
     at = text.find(operand)

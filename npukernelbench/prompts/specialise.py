@@ -120,8 +120,7 @@ def _choices(task: Task, name: str, value: str) -> list[str]:
 def _attribute(name: str, kind: str, value: AttributeValue) -> list[str]:
     upper = _upper(name)
     if isinstance(value, str):
-        # JSON escapes quotes and control characters as C++ does.
-        return [f"constexpr const char* {upper} = {json.dumps(value)};"]
+        return [f'constexpr const char* {upper} = "{"".join(map(_character, value))}";']
     if isinstance(value, tuple):
         ctype = "float" if kind == "list_float" else "int64_t"
         items = [_typed(ctype, item) for item in value]
@@ -129,6 +128,14 @@ def _attribute(name: str, kind: str, value: AttributeValue) -> list[str]:
         return [count, f"constexpr {ctype} {upper}[] = {_braced(items or ['0'])};"]
     ctype = {"float": "float", "bool": "bool"}.get(kind, "int64_t")
     return [f"constexpr {ctype} {upper} = {_typed(ctype, value)};"]
+
+
+def _character(char: str) -> str:
+    """One of a C++ string. JSON escapes as C++ does, but for control characters and what takes two surrogates."""
+    if char < " " and char not in "\b\f\n\r\t":
+        # Three octal digits end there: hexadecimal ones would take those that follow.
+        return f"\\{ord(char):03o}"
+    return json.dumps(char, ensure_ascii=char <= "\uffff")[1:-1]
 
 
 def _typed(ctype: str, value: bool | int | float) -> str:

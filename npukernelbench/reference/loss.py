@@ -54,6 +54,8 @@ def cross_entropy_loss(
     per_class = -log_prob * weights
     rows = np.arange(target.size)
     kept = target != ignore_index
+    # `ignore_index` may be no class.
+    target = np.where(kept, target, 0)
     losses = (1.0 - smoothing) * per_class[rows, target] + smoothing / input.shape[1] * per_class.sum(axis=1)
     losses = np.where(kept, losses, 0.0)
     loss = losses if reduction == "none" else np.asarray(losses.sum() / _divisor(weights[target] * kept, reduction))
@@ -85,6 +87,7 @@ def cross_entropy_loss_grad(
     weights = np.ones(classes) if weight is None else weight
     smoothing = float(np.float32(label_smoothing))
     kept = (target != ignore_index).astype(np.float64)
+    target = np.where(kept, target, 0)
     scale = kept * grad_loss / _divisor(weights[target] * kept, reduction)
     p = np.exp(log_prob)
     hard = scale * (1.0 - smoothing) * weights[target]

@@ -80,8 +80,8 @@ class Published:
         return cls({name: grams - common for name, grams in grams_by_file.items()})
 
     def of(self, operator: str) -> Mapping[str, _Grams]:
-        """The files whose path names an operator."""
-        wanted = fold(operator)
+        """The files whose path names an operator; that of the task ``optimise/Sqrt`` is Sqrt."""
+        wanted = fold(operator.rpartition("/")[2])
         return {
             name: grams
             for name, grams in self.files.items()

@@ -166,6 +166,8 @@ class Ahead:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Future()
+            # Others wait for it as well: whoever is cancelled cannot cancel it.
+            known.set_running_or_notify_cancel()
             self._fresh.append(_Fresh(answer, key, known))
             while len(self._known) > _KEPT:
                 # Also one that is not judged yet: whoever waits for it holds its future.

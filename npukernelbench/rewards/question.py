@@ -5,6 +5,7 @@
     Sqrt            the static track, the smoke case (or the first)
     Sqrt/0          the static track, case 0
     dynamic:Sqrt    the dynamic track, all public cases
+    launch:Sqrt     the launch track, all public cases
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Question", "Resolved", "resolve_question"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Question:
-    """A task by name, a case by id (empty: the usual one; none on the dynamic track), a track."""
+    """A task by name, a case by id (empty: the usual one; none on tracks whose answers are for all), a track."""
 
     task: str
     case: str = ""
@@ -29,13 +30,15 @@ class Question:
 
     @classmethod
     def parse(cls, text: str) -> Question:
-        """Read ``[static:|dynamic:]TASK[/CASE]``. UsageError when it is none."""
+        """Read ``[static:|dynamic:|launch:]TASK[/CASE]``. UsageError when it is none."""
         head, colon, rest = text.strip().partition(":")
         track = Track.STATIC
         if colon:
             if head not in (track.value for track in Track):
                 raise UsageError(
-                    f"{head!r} is no track", field="question", remedy=f"write static:{rest} or dynamic:{rest}"
+                    f"{head!r} is no track",
+                    field="question",
+                    remedy=f"write static:{rest}, dynamic:{rest} or launch:{rest}",
                 )
             track = Track(head)
         name, _, case = (rest if colon else head).partition("/")
@@ -45,7 +48,9 @@ class Question:
             )
         if case and not track.per_case:
             raise UsageError(
-                f"{text!r} names a case, but a dynamic answer is for all", field="question", remedy=f"dynamic:{name}"
+                f"{text!r} names a case, but a {track.value} answer is for all",
+                field="question",
+                remedy=f"{track.value}:{name}",
             )
         return cls(name, case, track)
 

@@ -8,13 +8,13 @@ answer even that.
 from __future__ import annotations
 
 import os
-import select
 import socket
 import time
 import weakref
-from collections.abc import Sequence
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from npukernelbench.errors import UsageError
@@ -57,11 +57,16 @@ class Server:
     """
 
     def __init__(self, url: str) -> None:
-        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-            raise UsageError(f"{url!r} is no address", field="judge", remedy="write http://127.0.0.1:8970")
         self.url = url.rstrip("/")
-        parts = urlsplit(self.url)
-        self._secure, self._place, self._path = parts.scheme == "https", (parts.hostname or "", parts.port), parts.path
+        try:
+            parts = urlsplit(self.url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            # A port out of range, or brackets that do not close.
+            host, port = "", None
+        if not host or not url.startswith(("http://", "https://")):
+            raise UsageError(f"{url!r} is no address", field="judge", remedy="write http://127.0.0.1:8970")
+        self._secure, self._place, self._path = parts.scheme == "https", (host, port), parts.path
         self._token = os.environ.get(TOKEN_VARIABLE, "")
         self._caller = os.environ.get(CALLER_VARIABLE, "") or socket.gethostname()
         self._told, self._told_until = 0, 0.0
@@ -112,7 +117,7 @@ class Server:
 
     def _open(self, timeout_s: float) -> HTTPConnection:
         host, port = self._place
-        # This timeout is one of single reads and writes; `_await` waits longer, before the first read.
+        # This timeout is one of single reads and writes; `_Awaited` waits longer, for the first read.
         made: HTTPConnection = (HTTPSConnection if self._secure else HTTPConnection)(host, port, timeout=timeout_s)
         return made
 
@@ -132,7 +137,7 @@ class Server:
     def _post(self, connection: HTTPConnection, path: str, body: bytes) -> Reply:
         try:
             connection.request("POST", self._path + path, body, {"Content-Type": "application/json", **self._headers()})
-            self._await(connection)
+            connection.response_class = cast("type[HTTPResponse]", partial(_Awaited, self._check))
             response = connection.getresponse()
             told = response.headers.get(PENDING_HEADER, "")
             wish_s, pending = _seconds(response.headers.get("Retry-After")), int(told) if told.isdecimal() else 0
@@ -141,22 +146,43 @@ class Server:
             # Not kept: the rest of this reply would be read as the next one.
             connection.close()
             raise
+        # It leads back to this server, which the list of kept connections must not keep alive.
+        del connection.response_class
         if response.will_close:
             connection.close()
         else:
             self._idle.append(connection)
         return reply
 
-    def _await(self, connection: HTTPConnection) -> None:
-        """Wait for the answer for as long as the server lives."""
-        # `select.select` refuses descriptors from 1024 on, which a large trainer may have.
-        poll = select.poll()
-        poll.register(connection.sock, select.POLLIN)
+
+class _Awaited(HTTPResponse):
+    """An answer that is waited for as long as the server lives, which ``check`` finds out."""
+
+    def __init__(self, check: Callable[[], None], sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self._check, self._from = check, sock
+
+    def begin(self) -> None:
+        """Read the head, once its first byte is there."""
         until = time.monotonic() + _LONGEST_S
-        while not poll.poll(_SILENCE_S * 1000):
+        self._from.settimeout(_SILENCE_S)
+        # Read and not polled: over TLS a socket is readable before any answer, as it brings tickets for later sessions.
+        while self._silent():
             if time.monotonic() > until:
                 raise TimeoutError(f"no answer in {_LONGEST_S:g} s")
             self._check()
+            # After a timeout a reader reads no more.
+            self.fp.close()
+            self.fp = self._from.makefile("rb")
+        self._from.settimeout(_TRANSFER_S)
+        super().begin()
+
+    def _silent(self) -> bool:
+        try:
+            self.fp.peek(1)
+        except TimeoutError:
+            return True
+        return False
 
 
 def open_servers(addresses: str | Sequence[str]) -> tuple[Server, ...]:

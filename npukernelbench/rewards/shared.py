@@ -84,18 +84,19 @@ class SharedVerdicts:
         if verdict.owner not in (Owner.MODEL, Owner.NONE) or verdict.outcome in _OF_THE_MACHINE:
             return
         ran = verdict.stage.order > Stage.COMPILE.order
-        name = self._name(asked if ran else asked._replace(seed=None))
+        told = asked if ran else asked._replace(seed=None)
         # Timings belong to the machine that judged, not to the verdict.
         plain = dumps(replace(verdict, timings={})).encode()
-        self._tried("kept", lambda: self._contents.put(name, plain))
+        self._tried("kept", lambda: self._contents.put(self._name(told), plain))
 
     def _read(self, asked: Asked) -> Verdict | None:
-        # The name is made in here: facts may have to build something, and that may fail.
         content = self._tried("read", lambda: self._contents.get(self._name(asked)))
         return None if content is None else verdict_from_json(json.loads(content))
 
     def _tried(self, what: str, call: Callable[[], bytes | None]) -> bytes | None:
-        """Boundary: storage that fails costs no verdict."""
+        """Boundary: storage that fails costs no verdict, nor do facts that cannot be had. So names are made in
+        ``call``: facts may have to build something.
+        """
         if self._clock() < self._rests_until:
             return None
         try:

@@ -94,7 +94,8 @@ class Telemetry:
         if not self._metrics:
             return
         metrics, name = self._metrics, self._name(caller)
-        metrics["npukb_judge_requests"].labels(status).inc()
+        # A number: Python 3.10 writes `HTTPStatus.OK`.
+        metrics["npukb_judge_requests"].labels(int(status)).inc()
         metrics["npukb_judge_request_seconds"].observe(taken_s)
         if status == 503:
             metrics["npukb_judge_turned_away"].labels(name).inc(answers)

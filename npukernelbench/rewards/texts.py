@@ -23,7 +23,7 @@ __all__ = ["reasoning_of", "rewards_for", "shared_ahead", "shared_scorer", "text
 
 _log = logging.getLogger(__name__)
 
-_OPEN: dict[str, Scoring] = {}
+_OPEN: dict[tuple[int, str], Scoring] = {}
 _AHEAD: dict[tuple[int, str], Ahead] = {}
 _LOCK = Lock()
 
@@ -63,8 +63,10 @@ def rewards_for(answers: Sequence[Answer], *, policy: str, judge: str, settings:
 
 
 def shared_scorer(policy: str, judge: str, settings: Mapping[str, Any]) -> Scoring:
-    """The scorer of this process for these settings; opened once, closed when the process ends."""
-    key = _key(policy, judge, settings)
+    """The scorer of this process for these settings; opened once, closed when the process ends. Its threads do not come
+    along when a trainer forks.
+    """
+    key = os.getpid(), _key(policy, judge, settings)
     # Held while it opens: otherwise two threads could open a scorer each.
     with _LOCK:
         if key not in _OPEN:

@@ -71,8 +71,7 @@ def settled(turns: Sequence[Sample]) -> Sample:
     right = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is Outcome.OK]
     if right and not any(turn.calls for turn in turns):
         return min(right, key=lambda sample: (_time_us(sample), sample.key.turn))
-    asked = [turn for turn in turns if turn.verdict is not None and turn.verdict.outcome is not Outcome.SKIPPED]
-    return asked[-1] if asked else turns[-1]
+    return judged[-1] if judged else turns[-1]
 
 
 def _searched(sample: Sample) -> tuple[bool, float, float, int]:

@@ -407,7 +407,7 @@ def _refuse_loss(value: object, dtype: DType) -> None:
         fits = value in (0, 1)
     else:
         info = np.iinfo(dtype.numpy())
-        fits = isinstance(value, (int, float)) and value == int(value) and int(info.min) <= value <= int(info.max)
+        fits = isinstance(value, (int, float)) and int(info.min) <= value <= int(info.max) and value == int(value)
     if not fits:
         raise ValueError(f"{dtype.value} cannot hold {value!r}")
 

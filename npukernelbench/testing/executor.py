@@ -200,7 +200,9 @@ def _wrong(word: str, right: Array, request: RunRequest, name: str) -> NDArray[A
     elif word == "nan":
         flat[0] = np.nan
     elif word == "one":
-        flat[-1] = flat[-1] + flat[-1] + flat.dtype.type(1)
+        changed = flat[-1] + flat[-1] + flat.dtype.type(1)
+        # Of -1 and of True that is the same.
+        flat[-1] = 0 if changed == flat[-1] else changed
     elif word == "shape":
         return flat[:-1]
     elif word == "dtype":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from npukernelbench.console import Console
+from npukernelbench.rewards import JudgeServer
 from tests.cli.conftest import Npukb
 
 
@@ -22,3 +24,17 @@ def test_replicas_that_cannot_be_served_are_refused(npukb: Npukb, words: list[st
     assert done.code == 2
     assert message in done.err
     assert "remedy" in done.err
+
+
+def test_the_address_is_told_before_anybody_is_served(npukb: Npukb, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output into a pipe is buffered."""
+    done: list[str] = []
+
+    def served(self: JudgeServer) -> None:
+        done.append("served")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Console, "flush", lambda self: done.append("flushed"))
+    monkeypatch.setattr(JudgeServer, "serve_forever", served)
+    assert npukb("serve-judge", "--port", "0").out.startswith("http://127.0.0.1:")
+    assert done[:2] == ["flushed", "served"]

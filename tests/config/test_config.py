@@ -105,7 +105,8 @@ fail_under: 0.5
 
 def test_every_type_from_text() -> None:
     environ = {
-        "NPUKB_MODEL_ARGS": 'url=http://h:1/v1?a=b,n=3,f=.5,flag=True,none=None,list=[1,2],obj={"a": 1},q="x,y",empty=',
+        "NPUKB_MODEL_ARGS": 'url=http://h:1/v1?a=b,n=3,f=.5,flag=True,none=None,list=[1,2],obj={"a": 1}'
+        """,q="x,y",s='x,y',empty=""",
         "NPUKB_GEN_KWARGS": '{"temperature": 0.1, "stop": ["a", "b"]}',
         "NPUKB_TASKS": "sqrt, level2 gelu",
         "NPUKB_LIMIT": "10",
@@ -126,6 +127,7 @@ def test_every_type_from_text() -> None:
         "list": [1, 2],
         "obj": {"a": 1},
         "q": "x,y",
+        "s": "x,y",
         "empty": None,
     }
     assert config.gen_kwargs == {"temperature": 0.1, "stop": ["a", "b"]}

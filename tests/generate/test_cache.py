@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +12,9 @@ import pytest
 
 from npukernelbench.config import resolve
 from npukernelbench.errors import StoreError
-from npukernelbench.generate import GenerationRequest, SamplingParams
-from npukernelbench.generate.cache import CompletionCache, address, backend_facts
+from npukernelbench.generate import GenerationRequest, GenerationResult, SamplingParams
+from npukernelbench.generate.ask import answers
+from npukernelbench.generate.cache import CachedBackend, CompletionCache, address, backend_facts
 from npukernelbench.nouns import Completion, FinishReason, Message, TokenUsage
 from npukernelbench.nouns.results import Tokens
 from npukernelbench.run.runner import run
@@ -94,3 +98,26 @@ def test_a_second_run_pays_for_nothing_that_the_first_asked(tmp_path: Path) -> N
     assert summary.total == summary.valid == 8
     assert summary.results.spent.cached == 8
     assert summary.results.spent.tokens == Tokens()
+
+
+def test_whoever_stops_early_ends_the_backends_stream_before_the_backend(tmp_path: Path) -> None:
+    ended: list[str] = []
+
+    class Streaming(FakeBackend):
+        async def generate_many(self, requests: Sequence[GenerationRequest]) -> AsyncIterator[GenerationResult]:
+            try:
+                for one in requests:
+                    yield GenerationResult(one, ANSWER)
+            finally:
+                ended.append("stream")
+
+        async def close(self) -> None:
+            ended.append("backend")
+
+    async def first() -> GenerationResult:
+        asked = [request(tiny_task()), request(tiny_task("Other"))]
+        async with aclosing(answers(CachedBackend(Streaming(FakeBackendArgs()), tmp_path / "a.db", {}), asked)) as got:
+            return await anext(got)
+
+    assert asyncio.run(first()).answer == ANSWER
+    assert ended == ["stream", "backend"]

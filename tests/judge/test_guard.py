@@ -74,12 +74,41 @@ def test_file_names_that_leave_the_folder_are_refused(name):
         '#inc\\\nlude "/x.h"',
         '#include \\\n "/x.h"',
         "#include NAME",
+        # Compilers also join lines at a backslash with blanks behind it, and end lines at a carriage return.
+        '#inc\\ \nlude "/x.h"',
+        '#inc\\\t\v\f\r\nlude "/x.h"',
+        '#inc\\\rlude "/x.h"',
+        'int x;\r#include "/x.h"',
+        '// x\r#include "/x.h"',
+        '#/*\n*/include "/x.h"',
+        '\\/**/\n#include "/x.h"',
     ],
 )
 def test_forbidden_includes_are_refused_however_they_are_written(line):
     (diagnostic,) = guard.include_paths(candidate("int a;\n" + line + "\nint b;\n"), TASK)
     assert diagnostic.rule == "forbidden_include"
     assert diagnostic.line in (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("\ufeff", ""),
+        ('constexpr auto s = FOOR"(";\n', ""),
+        ('#define A 1e+R"("\n', ""),
+        ('auto s = R"(a)\\\n" /* )";\n', ""),
+        ("int a = 1'0; /*\n R\"(\n*/\n", ""),
+        ('auto s = u8R"(\n/*)";\n', ""),
+        ('/\\\n* R"(\n*/\n', ""),
+        ("#warning /*\n", "//*/"),
+        ('#warning R"(\n', '//)"'),
+        ('#include "a\\" /* "\n R"(\n*/\n', ""),
+        ("#include <a'> /* \n R\"(\n*/\n", ""),
+    ],
+)
+def test_no_text_around_an_include_hides_it(before, after):
+    (diagnostic, *_) = guard.include_paths(candidate(f'{before}#include "/x.h"\n{after}'), TASK)
+    assert diagnostic.rule == "forbidden_include"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +122,10 @@ def test_forbidden_includes_are_refused_however_they_are_written(line):
         '/*\n#include "/x.h"\n*/',
         '// #include "/x.h"',
         '#define include "/x"',
+        '// a \\ \n#include "/x.h"',
+        'auto s = u8R"x(\r#include "/x.h"\n)x";',
+        'int a = 1\'000; /*\n#include "/x.h"\n*/',
+        "#error no, /* really */ it isn't",
     ],
 )
 def test_harmless_lines_are_let_through(line):
@@ -104,7 +137,23 @@ def test_the_number_of_reports_is_bounded():
 
 
 @pytest.mark.parametrize(
-    "piece", ["/*\n", "#include /*", "# ", "\\\n", "*/", '#include "', "/**/", 'R"(', "'", '"\\\\']
+    "piece",
+    [
+        "/*\n",
+        "#include /*",
+        "# ",
+        "\\\n",
+        "*/",
+        '#include "',
+        "/**/",
+        'R"(',
+        "'",
+        '"\\\\',
+        "/\\\n",
+        "\\ ",
+        "#error /*\n*/",
+        "1'a",
+    ],
 )
 def test_guards_are_linear_in_hostile_text(piece):
     """A quadratic search would take hours: that all guards answer, each with a bounded list, is the test."""

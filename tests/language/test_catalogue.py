@@ -126,3 +126,17 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     write_catalogue(path, entries, {"one": ["a\n\tb", "e"], "two": ["e", "new"]})
     assert read_catalogue(path) == {HEADER: "Language: zh\n", "a\n\tb": 'c\n"d"', "e": "", "new": ""}
     assert path.read_text().count("#. one\n") == 2
+
+
+def test_what_is_missing_is_counted_by_language(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(script, "wanted", lambda: {"one": ["said"]})
+    monkeypatch.setattr(script, "LANGUAGES", {"zh": "zh_CN", "de": "de_DE"})
+    monkeypatch.setattr(script, "catalogue_path", lambda locale: tmp_path / f"{locale}.po")
+    for locale, said in {"zh_CN": "", "de_DE": "gesagt"}.items():
+        write_catalogue(tmp_path / f"{locale}.po", {HEADER: "Language: x\n", "said": said}, {"one": ["said"]})
+    assert script.main() == 1
+    out = capsys.readouterr().out
+    assert "zh_CN: 1 texts, 1 without a translation" in out
+    assert "de_DE: 1 texts, 0 without a translation" in out

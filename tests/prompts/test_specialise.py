@@ -157,3 +157,21 @@ def test_every_prelude_is_valid_cpp17(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ziglang", "c++", *flags, str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("char", "written"),
+    [
+        ("\x01", r"\001"),
+        ("\n", r"\n"),
+        ('"', r"\""),
+        ("\\", r"\\"),
+        ("\u00e9", r"\u00e9"),
+        ("\U0001f600", "\U0001f600"),
+    ],
+)
+def test_texts_are_strings_of_c_plus_plus(char: str, written: str) -> None:
+    """It has no ``\\u`` for control characters and halves of a character."""
+    task, case = rich_task()
+    case = replace(case, attributes={**case.attributes, "reduction": f"a{char}1"})
+    assert f'constexpr const char* REDUCTION = "a{written}1";' in case_prelude(task, case)

@@ -63,6 +63,23 @@ def test_cross_entropy_without_options() -> None:
         loss.cross_entropy_loss(X, TARGET, None, "max", -100, 0.0, 0.0, False)
 
 
+@pytest.mark.parametrize("ignore", [-100, 99])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_a_target_that_is_no_class_is_ignored_where_the_index_says_so(reduction: str, ignore: int) -> None:
+    def answers(target: Any, index: int) -> tuple[Any, Any]:
+        value, log_prob, *_ = loss.cross_entropy_loss(X, target, WEIGHT, reduction, index, 0.1, 0.0, False)
+        upper = np.ones_like(value)
+        gradient = loss.cross_entropy_loss_grad(upper, log_prob, target, WEIGHT, None, None, reduction, index, 0.1, 0.0)
+        return value, gradient
+
+    # Class 1 stands for what is ignored in the other one.
+    value, gradient = answers(np.where(TARGET == 1, ignore, TARGET), ignore)
+    wanted, wanted_gradient = answers(TARGET, 1)
+    assert_close(value, wanted)
+    assert_close(gradient, wanted_gradient)
+    assert not gradient[TARGET == 1].any()
+
+
 @pytest.mark.parametrize("ignore", [-100, 1])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_cross_entropy_gradient_by_differences(reduction: str, ignore: int) -> None:

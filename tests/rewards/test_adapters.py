@@ -25,6 +25,14 @@ def _fake_scorer(make_scorer: MakeScorer, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(texts, "_OPEN", {})
 
 
+def test_a_forked_process_has_a_scorer_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads do not come along."""
+    parents = texts.shared_scorer("shaped", "", {})
+    assert texts.shared_scorer("shaped", "", {}) is parents
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert texts.shared_scorer("shaped", "", {}) is not parents
+
+
 def called(reward: KernelReward, completions: list[Any], **more: Any) -> list[float | None]:
     """The whole set of keywords of TRL 1.16."""
     keywords: dict[str, Any] = {

@@ -83,6 +83,20 @@ def test_samples_that_end_together_go_together(judging: Judging) -> None:
     early.close()
 
 
+def test_who_gives_up_takes_no_reward_from_others(judging: Judging) -> None:
+    async def one_gives_up() -> list[Reward]:
+        judging.go.clear()
+        early = Ahead(judging)
+        leaving, staying = (asyncio.create_task(early.rewards_async(asked(text, "3"))) for text in ("1", "2"))
+        await asyncio.to_thread(judging.begun.wait, 20)
+        leaving.cancel()
+        await asyncio.wait([leaving])
+        judging.go.set()
+        return await asyncio.wait_for(staying, 20)
+
+    assert [reward.value for reward in asyncio.run(one_gives_up())] == [2.0, 3.0]
+
+
 def test_faults_are_tried_again_and_errors_reach_who_asks() -> None:
     failing = iter([UsageError("no such task", field="question", remedy="")])
 

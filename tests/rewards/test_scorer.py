@@ -29,11 +29,20 @@ def test_questions_are_read_as_they_are_written(task: str, case: str, track: Tra
     assert Question.parse(str(question)) == question
 
 
-@pytest.mark.parametrize("text", ["", "/0", "fast:Sqrt", "dynamic:Sqrt/0"])
-def test_a_wrong_question_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("", "write TASK"),
+        ("/0", "write TASK"),
+        ("fast:Sqrt", "write static:Sqrt, dynamic:Sqrt or launch:Sqrt"),
+        ("dynamic:Sqrt/0", "dynamic:Sqrt"),
+        ("launch:Sqrt/0", "launch:Sqrt"),
+    ],
+)
+def test_a_wrong_question_is_refused(text: str, remedy: str) -> None:
     with pytest.raises(UsageError) as caught:
         Question.parse(text)
-    assert caught.value.remedy
+    assert (caught.value.remedy or "").startswith(remedy)
 
 
 @pytest.mark.parametrize(("text", "remedy"), [("TinyOn", "did you mean 'TinyOne'"), ("TinyOne/z", "begin with a, b")])

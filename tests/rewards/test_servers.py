@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,6 +172,28 @@ def test_a_slow_judge_is_not_a_dead_one(judges: Any, impatient: None, monkeypatc
     assert slow.checks >= 1
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="nothing here makes certificates")
+def test_nor_is_one_that_sends_tickets_first(
+    judges: Any, impatient: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Over TLS a connection is readable before there is any answer."""
+    monkeypatch.setattr("npukernelbench.rewards.servers._HEALTH_S", 20.0)
+    (slow,) = judges("well")
+    slow.hold = lambda: slow.over.wait(0.5)
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    words = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([*words.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    slow.socket = context.wrap_socket(slow.socket, server_side=True, do_handshake_on_connect=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    made = RemoteScorer(slow.url.replace("http:", "https:"))
+    monkeypatch.setattr("npukernelbench.rewards.servers._TRANSFER_S", 0.2)
+    assert numbers(made)
+    assert slow.batches == [6]
+    assert slow.checks >= 1
+
+
 def test_the_least_busy_judge_is_asked(judges: Any) -> None:
     first, second = judges("well", "well")
     remote = scorer(first, second)
@@ -240,6 +266,8 @@ def test_addresses_are_addresses() -> None:
         f"{here},": "'' is no address",
         f"{here}, {here}/": "is there twice",
         "here": "no address",
+        "http://127.0.0.1:99999": "no address",
+        "http://[::1": "no address",
     }.items():
         with pytest.raises(UsageError, match=words):
             RemoteScorer(url)

@@ -176,6 +176,18 @@ def test_storage_that_fails_costs_no_verdict_and_is_left_alone(caplog: pytest.Lo
     assert "verdicts cannot be read" in caplog.text
 
 
+def test_facts_that_cannot_be_had_cost_no_verdict_either(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_facts() -> dict[str, Any]:
+        raise StoreError("no facts", remedy="none")
+
+    replica = Replica(open_contents(str(tmp_path)))
+    monkeypatch.setattr(replica.shared, "_make_facts", no_facts)
+    assert replica.score("ok").verdict.outcome is Outcome.OK
+    assert "verdicts cannot be read" in caplog.text
+
+
 def test_a_place_that_cannot_be_used_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be used"):

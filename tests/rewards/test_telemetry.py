@@ -10,13 +10,14 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from npukernelbench.rewards import Answer, JudgeServer, Question, RemoteScorer, telemetry
-from npukernelbench.rewards.callers import Callers
+from npukernelbench.rewards.callers import Caller, Callers
 from npukernelbench.rewards.servers import CALLER_VARIABLE, TOKEN_VARIABLE
 from tests.rewards.conftest import MakeScorer, answer
 
@@ -116,6 +117,21 @@ def test_a_line_of_json_per_request(server: JudgeServer, tmp_path: Path, monkeyp
     assert lines[0]["outcomes"] == {"ok": 1, "wrong_value": 1}
     assert lines[0]["taken_s"] >= lines[0]["waited_s"] >= 0
     log.handlers[0].close()
+
+
+def test_a_status_is_counted_as_a_number() -> None:
+    """Python 3.10 writes the members of HTTPStatus as names."""
+    pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
+
+    class Status(IntEnum):
+        OK = 200
+
+        def __str__(self) -> str:
+            return "Status.OK"
+
+    told = telemetry.Telemetry(1)
+    told.request(Caller("somebody"), Status.OK, 1, 0.1)
+    assert b'status="200"' in (told.text or b"")
 
 
 def test_the_board_asks_for_metrics_that_there_are() -> None:

@@ -53,6 +53,14 @@ def ordinary(dtype: DType) -> Output:
     return output(values.astype(dtype.numpy()) if dtype.is_exact else values, dtype)
 
 
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_no_mutant_is_the_right_answer_where_that_has_nan(dtype: DType) -> None:
+    zeros = output(np.array([0.0, np.nan]), dtype)
+    right = zeros.expected.astype(dtype.numpy())
+    for answers in tried(zeros).values():
+        assert not any(answer.tobytes() == right.tobytes() for answer in answers)
+
+
 DTYPES = [*LIMITS, DType.INT8, DType.INT32, DType.UINT8, DType.BOOL]
 
 

@@ -277,6 +277,8 @@ def test_derivations_that_do_not_work_are_task_errors(function: str, shape: tupl
         ({"spans": 9}, DType.INT64, "rows of two"),
         ({"constant": 300}, DType.INT8, "int8 cannot hold 300"),
         ({"constant": 1.5}, DType.INT32, "int32 cannot hold 1.5"),
+        ({"constant": float("inf")}, DType.INT32, "int32 cannot hold inf"),
+        ({"constant": float("nan")}, DType.INT64, "int64 cannot hold nan"),
         ({"constant": 2}, DType.BOOL, "bool cannot hold 2"),
         ({"constant": 1e6}, DType.FLOAT16, "exceed the range of float16"),
         ({"choice": [1, -1]}, DType.UINT8, "uint8 cannot hold -1"),

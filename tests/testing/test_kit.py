@@ -6,13 +6,17 @@ import asyncio
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from npukernelbench.generate.backend import Backend, GenerationFault, GenerationRequest, SamplingParams
 from npukernelbench.judge.executor import Executor
 from npukernelbench.nouns import Completion, FinishReason, Message, Prompt, SampleKey, Track
 from npukernelbench.testing import FakeBackend, FakeBackendArgs, FakeExecutor, candidate, tiny_task
+from npukernelbench.testing.executor import _wrong
 
 
 def request(index=0):
@@ -78,3 +82,10 @@ def test_importing_is_light(module):
     code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("right", [np.array([3, -1], np.int32), np.array([True]), np.array([0.5, -1.0], np.float16)])
+def test_one_wrong_element_is_wrong_whatever_it_was(right: Any) -> None:
+    wrong = _wrong("one", right, SimpleNamespace(seed=1), "y")  # type: ignore[arg-type]
+    assert wrong[-1] != right[-1]
+    assert (wrong[:-1] == right[:-1]).all()

@@ -100,6 +100,25 @@ def test_lines_stay(end: str) -> None:
     assert translate(text).splitlines()[-1] == " [aicore]"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// a\rasm();",
+        "#define A\rasm();",
+        'FOOR"("; asm();',
+        'auto s = u8R"x(\n)" /* )x"; asm();',
+        '/\\\n* R"(\n*/ asm();',
+    ],
+)
+def test_what_compilers_read_as_code_is_not_masked(text: str) -> None:
+    assert masked(text).rpartition("\n")[2].strip('"; FOR') == "asm()"
+
+
+def test_a_backslash_with_blanks_behind_it_joins_lines() -> None:
+    assert masked("// a \\ \nasm();\n").split() == []
+    assert masked("#define A \\ \t\r\nb") == "#define A  \t\\\r\nb"
+
+
 @pytest.mark.parametrize("text", ["<<<" * 5000, "[aicore" * 5000, '"' * 9999, "/*" * 9999, 'R"(' * 3000, "'" * 9999])
 def test_any_text_is_fast_and_keeps_its_length(text: str) -> None:
     assert len(translate(text)) == len(masked(text)) == len(text)

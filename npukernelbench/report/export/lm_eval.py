@@ -54,7 +54,7 @@ class _LmEval:
         content = json.dumps(to_json(_lm_eval_results(run, results, model, time)), indent=2, sort_keys=True)
         paths[0].write_text(content + "\n", "utf-8")
         for task in sorted(by_task):
-            path = folder / f"samples_{task}_{time}.jsonl"
+            path = folder / f"samples_{_sanitized(task)}_{time}.jsonl"
             lines = (dumps(_lm_eval_sample(number, row)) + "\n" for number, row in enumerate(by_task[task]))
             path.write_text("".join(lines), "utf-8")
             paths.append(path)
@@ -178,9 +178,9 @@ def _model_name(identity: Mapping[str, object]) -> str:
     return str(named or identity.get("model") or "unknown")
 
 
-def _sanitized(model: str) -> str:
-    """A model's name as lm-eval writes it into file names."""
-    return re.sub(r"[\"<>:/\\|?*\[\]]+", "__", model)
+def _sanitized(name: str) -> str:
+    """A name of a model or task as lm-eval writes it into file names."""
+    return re.sub(r"[\"<>:/\\|?*\[\]]+", "__", name)
 
 
 def _mapping(value: object) -> Mapping[str, JSON]:

@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Boundary: answer, or say what is wrong."""
-        host = self.headers.get("Host", "").rpartition(":")[0]
+        host = self.headers.get("Host", "").partition(":")[0]
         if not self.server.open_to_others and host not in (
             _LOOPBACK,
             "localhost",

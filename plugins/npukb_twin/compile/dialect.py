@@ -50,15 +50,20 @@ _LAUNCHES = re.compile(r"<<<|\bACLRT_LAUNCH_KERNEL\b|\baclrtlaunch_\w+")
 
 # Every alternative also ends at the end of the text: linear, whatever the text. Each begins with a character of its
 # own: the engine then looks for those alone, which is several times as fast.
+# Lines that go on may split them.
+_J = r"(?:\\\r?\n)*"
 _QUIET = re.compile(
-    r"""/\*.*?(?:\*/|\Z)                                  # comment
-    |  //(?:[^\n\\]|\\(?:\r?\n|.)|\\\Z)*                  # comment to the end of the line, with its continuations
-    |  R(?<!\w\w)"(?P<mark>[^()\\\s"]{0,16})\(.*?(?:\)(?P=mark)"|\Z)   # raw string
+    rf"""/{_J}\*.*?(?:\*{_J}/|\Z)                               # comment
+    |  /{_J}/(?:[^\n\\]|\\(?:\r?\n|.)|\\\Z)*               # comment to the end of the line, with its continuations
+    |  R(?:(?<![\w$]R)|(?<=(?<![\w$])[uUL]R)|(?<=(?<![\w$])u8R))
+       "(?P<mark>[^()\\\s"]{{0,16}})\(.*?(?:\)(?P=mark)"|\Z)  # raw string
     |  "(?:[^"\\\n]|\\.)*"?                               # string
     |  '(?<![0-9a-zA-Z_]')(?:[^'\\\n]|\\.)*'?              # character, no digit separator
     """,
     re.VERBOSE | re.DOTALL,
 )
+# Line ends as compilers take them where C++ knows others: a carriage return alone, a backslash with blanks behind it.
+_LONE_RETURN, _BLANKS_BEHIND = re.compile(r"\r(?!\n)"), re.compile(r"\\([ \t\v\f]+)(?=\r?\n)")
 #: The bracket form of function attributes. An index into an array has its name or a bracket right before it.
 _ATTRIBUTE = re.compile(r"\[[ \t]*(?:host[ \t]*,[ \t]*)?aicore(?:[ \t]*,[ \t]*host)?[ \t]*\]")
 #: A kernel's own definition of the mark, which means what the API's does.
@@ -245,7 +250,10 @@ def parameters_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=32)  # one judgement asks for the same few texts again and again
 def masked(text: str) -> str:
-    """``text`` with comments, strings and characters blanked out, line breaks kept."""
+    """``text`` with comments, strings and characters blanked out, line breaks kept. A line ends with a line feed, and
+    goes on behind a backslash right before it, however the text says so.
+    """
+    text = _BLANKS_BEHIND.sub(r"\1\\", _LONE_RETURN.sub("\n", text))
     return _QUIET.sub(lambda quiet: re.sub(r"[^\r\n]", " ", quiet.group()), text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -142,6 +143,19 @@ def test_a_dataset_folder_has_a_card_and_one_file_format(stored: StoredRun, tmp_
             kinds = {type(row[name]) for row in rows} - {type(None)}
             assert len(kinds) <= 1
             assert kinds.isdisjoint({dict, list})
+
+
+def test_lm_evals_files_of_tasks_of_optimising_lie_in_one_folder(folder: Any, tmp_path: Path) -> None:
+    run = read_run(folder("run", {"Sqrt/0": "ow"}))
+    samples = {
+        key: replace(sample, key=key)
+        for key, sample in (
+            (replace(sample.key, task=f"optimise/{sample.key.task}"), sample) for sample in run.samples.values()
+        )
+    }
+    results, only = export("lm-eval", replace(run, samples=samples), tmp_path / "lm")
+    assert only.parent == results.parent
+    assert only.name.startswith("samples_optimise__Sqrt_")
 
 
 @pytest.mark.parametrize("k", [1, 2])

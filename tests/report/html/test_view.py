@@ -129,6 +129,9 @@ def test_what_is_refused(server):
         assert response.status == 404, path
         assert content
     assert asked(server, "/", host="evil.example:80")[0].status == 403
+    for host in ("127.0.0.1", "localhost", "localhost:80"):  # at port 80 browsers name none
+        assert asked(server, "/", host=host)[0].status == 200, host
+    assert asked(server, "/", host="evil.example")[0].status == 403
     assert asked(server, "/", method="POST")[0].status == 501
     assert asked(server, "/", method="HEAD")[1] == b""
 
