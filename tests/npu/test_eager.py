@@ -17,6 +17,7 @@ import pytest
 
 from npukb_npu import eager, eager_craft, eager_operators, torchmemory
 from npukb_npu.timing import Budget
+from npukernelbench.nouns import Case, Task
 from npukernelbench.reference.evaluate import expected_outputs
 from npukernelbench.tasks import generate_inputs
 from tests.suite import suite
@@ -86,6 +87,21 @@ def test_torch_computes_the_same(name: str) -> None:
     torch = pytest.importorskip("torch")
     task = TASKS[name]
     case = next((one for one in task.cases if one.id == "smoke"), task.cases[-1])
+    assert_same(torch, task, case)
+
+
+def test_every_public_way_of_rounding_is_computed() -> None:
+    torch = pytest.importorskip("torch")
+    task = TASKS["ForeachRoundOffNumber"]
+    ways = {float(generate_inputs(task, case, 3)["roundMode"]): case for case in task.cases}
+    assert ways.keys() >= {1, 2, 3, 4, 5, 7}
+    for case in ways.values():
+        assert_same(torch, task, case)
+    with pytest.raises(ValueError, match="torch has no roundMode 6"):
+        eager_operators.OPERATORS[task.reference](torch, x=[], roundMode=6)
+
+
+def assert_same(torch: Any, task: Task, case: Case) -> None:
     wanted = list(expected_outputs(task, case, generate_inputs(task, case, 3)).values())
     values = {key: doubled(torch, argument) for key, argument in eager.arguments(torch, task, case, 3, "cpu").items()}
     found = eager.evaluate(torch, task, values)
