@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
@@ -68,6 +69,7 @@ class Record:
 
 def judge_door(session: Session, bench: Bench, meter: Meter, record: Record) -> type[Handler]:
     """The handler of one agent's door to the judge. Calls are answered one after the other."""
+    one = Lock()
 
     class Judge(Handler):
         def do_GET(self) -> None:  # noqa: N802 - of the base class
@@ -80,7 +82,8 @@ def judge_door(session: Session, bench: Bench, meter: Meter, record: Record) -> 
             if name not in ("check", "judge"):
                 return self._tell(404, {"error": f"there is {', '.join(_WHAT)}"}, right=False)
             try:
-                shown, right = _called(name, session, bench, meter, record)
+                with one:
+                    shown, right = _called(name, session, bench, meter, record)
             except UsageError as error:
                 return self._tell(400, {"error": words(error)}, right=False)
             return self._tell(200, shown, right=right)

@@ -10,6 +10,7 @@ from npukernelbench.rewards.service import is_loopback
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
+    from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 __all__ = ["TOKEN_VARIABLE", "http_app", "serve_http"]
@@ -26,8 +27,7 @@ def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
             field="--host",
             remedy=f"set {TOKEN_VARIABLE} to a secret that callers send",
         )
-    # For usual loopback names the SDK then refuses other `Host` headers, against DNS rebinding.
-    app = server.streamable_http_app(host=host)
+    app = server.streamable_http_app(host=host, transport_security=_own_names(host) if is_loopback(host) else None)
     return _Guarded(app, token) if token else app
 
 
@@ -36,6 +36,14 @@ def serve_http(server: MCPServer, host: str, port: int, token: str) -> None:
     import uvicorn
 
     uvicorn.run(http_app(server, host, token), host=host, port=port, log_level="warning")
+
+
+def _own_names(host: str) -> TransportSecuritySettings:
+    """Refuses other ``Host`` headers, against DNS rebinding: the SDK itself does so for three loopback names only."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    names = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host)]
+    return TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
 
 
 class _Guarded:

@@ -123,7 +123,7 @@ class Builder:
                 return failure
             if not any(work.glob(product)):
                 raise ToolchainError(f"the build ended well but left no {product}", remedy="see docs/npu.md")
-            self._keep(work, done)
+            self._keep(work, done, product)
             return done, key
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -190,15 +190,17 @@ class Builder:
             environment = {**environment, "PYTHONPATH": _python_path(environment)}
         return run(command, work=work, environment=environment, wall_s=wall_s)
 
-    def _keep(self, work: Path, done: Path) -> None:
-        """Move a finished build to its place; another process may have been first."""
+    def _keep(self, work: Path, done: Path, product: str) -> None:
+        """Move a finished build to its place; another process may have been first, or have left half a build there."""
         # logs and caches of the toolkit are of no use to later runs
         shutil.rmtree(work / "private", ignore_errors=True)
         try:
             work.rename(done)
         except OSError:
-            if not done.is_dir():
-                raise
+            if any(done.glob(product)):
+                return
+            shutil.rmtree(done, ignore_errors=True)
+            work.rename(done)
 
 
 def _program(name: str, work: Path) -> str:

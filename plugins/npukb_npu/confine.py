@@ -1,4 +1,4 @@
-"""A program that takes power away from itself and becomes another: ``python -m npukb_npu.confine OPTIONS -- COMMAND``.
+"""A program that takes power away from itself and becomes another: ``python -I confine.py OPTIONS -- COMMAND``.
 
 Landlock by system call: files outside the given paths cannot be opened, nothing outside ``--change`` can be written,
 TCP is closed; device nodes keep their ioctls, which the driver needs. Not yet run on hardware: what the driver opens
@@ -15,7 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Reach", "landlock_version", "main", "wrap"]
+__all__ = ["FAILED", "Reach", "landlock_version", "main", "wrap"]
+
+#: Exit code when the command could not be started: that of Python's own errors would look like the command's.
+FAILED = 3
 
 # by number: the C library has no functions for Landlock; the numbers are those of every architecture
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -43,7 +46,8 @@ def wrap(command: Sequence[str], reach: Reach, *, file_bytes: int, cpu_s: int) -
     options = [f"--file-bytes={file_bytes}", f"--cpu-s={cpu_s}"]
     for kind, paths in (("read", reach.read), ("change", reach.change), ("device", reach.devices)):
         options += [f"--{kind}={path}" for path in paths]
-    return (sys.executable, "-m", "npukb_npu.confine", *options, "--", *command)
+    # by its path and isolated: a module of this name in the working folder, which an answer may write, must not run
+    return (sys.executable, "-I", str(Path(__file__).resolve()), *options, "--", *command)
 
 
 def landlock_version() -> int:
@@ -140,4 +144,8 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"npukb: no walls around the program: {error}\n")
+        sys.exit(FAILED)

@@ -96,7 +96,16 @@ def _unscale(t: Any, scaled_grads: Any, found_inf: Any, inv_scale: float) -> Any
 
 
 def _rounded(t: Any, x: Any, roundMode: int) -> Any:
-    return {1: t._foreach_round, 2: t._foreach_floor, 3: t._foreach_ceil, 5: t._foreach_trunc}[roundMode](x)
+    if roundMode == 4:
+        # halves away from zero, where torch rounds to the even number
+        return t._foreach_add(t._foreach_trunc(x), t._foreach_trunc(t._foreach_mul(t._foreach_frac(x), 2)))
+    if roundMode == 6:
+        # down where that is odd, else up; a whole number is both
+        low, high = t._foreach_floor(x), t._foreach_ceil(x)
+        even = t._foreach_mul(t._foreach_floor(t._foreach_mul(low, 0.5)), 2)
+        return t._foreach_add(high, t._foreach_mul(t._foreach_sub(low, high), t._foreach_sub(low, even)))
+    modes = {1: t._foreach_round, 2: t._foreach_floor, 3: t._foreach_ceil, 5: t._foreach_trunc, 7: t._foreach_frac}
+    return modes[roundMode](x)
 
 
 def _quant_matmul(t: Any, a: Any, b: Any, scale: Any, per_token_scale: Any) -> Any:

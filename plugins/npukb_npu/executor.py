@@ -160,7 +160,12 @@ class NpuExecutor:
             return self._site.devices
         known = {device.index: device for device in self._site.devices}
         # no comma: that one separates the executor's arguments
-        wanted = [int(number) for number in re.split(r"[;:\s]+", self._args.devices.strip())]
+        words = re.split(r"[;:\s]+", self._args.devices.strip())
+        if wrong := [word for word in words if not (word.isascii() and word.isdecimal())]:
+            raise UsageError(
+                f"{wrong[0]!r} is no number of a device", field="devices", remedy="for example devices=0;2;3"
+            )
+        wanted = [int(word) for word in words]
         if missing := [number for number in wanted if number not in known]:
             raise UsageError(
                 f"there is no device {missing[0]}: this process sees {len(known)}, numbered from 0",
@@ -258,12 +263,13 @@ class NpuExecutor:
         if unwell is not None:
             return unwell
         profile = measured_profile(report, request.task, self._site)
+        # before the profiler's run, which writes the same files
+        outputs = read_outputs(request, layout)
         # The profiler's counters are of one kernel; a function may launch several.
         if profile is not None and self._args.profile is Detail.FULL and built.launched is None:
             job = replace(job, budget=None)
             read = _package(built)
             profile = profile_case(self._site, self._bench, job, profile, work, read, kernel=built.kernel)
-        outputs = read_outputs(request, layout)
         return Observation(
             Outcome.OK, outputs, profile=profile, inputs_intact=not report.changed, seconds=finished.seconds
         )

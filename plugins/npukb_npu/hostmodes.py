@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from npukb_npu import discovery, projects
 from npukb_npu.builds import Builder, Failure, environment_for
-from npukb_npu.confine import Reach, landlock_version, wrap
+from npukb_npu.confine import FAILED, Reach, landlock_version, wrap
 from npukb_npu.device import Layout, lay_out, read_outputs
 from npukb_npu.discovery import Site
 from npukb_npu.executor import entry_file
@@ -280,12 +280,12 @@ def _inputs_intact(request: RunRequest, layout: Layout, work: Path) -> bool:  # 
 
 
 def _ended(finished: Finished) -> Observation:
-    """A program that did not end well. Its own exit codes 2 and 3 are faults of files and of the toolkit."""
+    """A program that did not end well. Its exit codes 2 and 3 are faults of files, of the toolkit and of its walls."""
     tail = (finished.output.strip().splitlines() or [""])[-1]
     if finished.timed_out:
         note = Diagnostic(Severity.ERROR, "timeout", f"no end within {finished.seconds:.0f} s")
         return Observation(Outcome.TIMEOUT, {}, (note,), seconds=finished.seconds)
-    if finished.returncode in (2, 3):
+    if finished.returncode in (2, FAILED):
         raise ExecutorError(f"the generated program failed: {tail}")
     how = f"signal {-finished.returncode}" if finished.returncode < 0 else f"exit code {finished.returncode}"
     note = Diagnostic(Severity.ERROR, "crash", f"the kernel ended with {how}: {tail}")

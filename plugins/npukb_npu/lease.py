@@ -135,15 +135,19 @@ class Leases:
         handle = self._try(device, Sharing.EXCLUSIVE)
         if handle is None:
             return None
-        reason = probe(device) if probe is not None else ""
-        if reason:
-            self.take_out(device, reason)
-            os.close(handle)
-            return None
-        with contextlib.suppress(FileNotFoundError, PermissionError):
-            self._note(device).unlink()
-        fcntl.flock(handle, sharing.value)
-        return handle
+        with contextlib.ExitStack() as given_back:
+            given_back.callback(os.close, handle)
+            reason = probe(device) if probe is not None else ""
+            if reason:
+                self.take_out(device, reason)
+                return None
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                self._note(device).unlink()
+            if sharing is Sharing.EXCLUSIVE:
+                given_back.pop_all()
+                return handle
+        # a new lock: changing the kind of a held one would give it up in between, and wait without an end
+        return self._try(device, sharing)
 
     def _lost(self, devices: Sequence[int]) -> bool:
         """Whether every device has failed so many probes that waiting for one is no use: a run says so at once."""

@@ -52,10 +52,12 @@ def run(command: Sequence[str], *, work: Path, environment: Mapping[str, str], w
         timed_out = False
     except subprocess.TimeoutExpired:
         timed_out = True
-    # before the reader is joined: the pipe ends when no descendant holds it any more
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    returncode = child.wait()
+    finally:
+        # whatever ends the wait, an interrupt as well; before the reader is joined, as the pipe ends when no descendant
+        # holds it any more
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        returncode = child.wait()
     # with a limit: a descendant that left the session can still hold the pipe
     reader.join(timeout=5.0)
     text = bytes(kept).decode("utf-8", errors="replace")

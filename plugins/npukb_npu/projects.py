@@ -195,10 +195,11 @@ _PROGRAM_CMAKE = _DIRECT_CMAKE.format(
 
 _MAIN = """\
 // Generated. Arguments: the number of blocks, then per kernel argument its bytes and a file; "-" is a null pointer. A
-// file is copied to device memory before the launch and back after it.
+// file is copied to device memory before the launch and back after it; arguments of one file share that memory.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "acl/acl.h"
@@ -227,6 +228,12 @@ int main(int argc, char** argv) {{
         const size_t bytes = std::strtoull(argv[2 + 2 * i], nullptr, 10);
         const char* name = argv[3 + 2 * i];
         if (name[0] == '-' && name[1] == 0) continue;
+        int same = 0;
+        while (std::strcmp(argv[3 + 2 * same], name) != 0) ++same;
+        if (same < i) {{
+            addresses[i] = addresses[same];
+            continue;
+        }}
         data[i].resize(bytes);
         FILE* file = std::fopen(name, "rb");
         if (file == nullptr || std::fread(data[i].data(), 1, bytes, file) != bytes) return 2;
@@ -237,7 +244,7 @@ int main(int argc, char** argv) {{
     Check("launch", {launcher}(static_cast<uint32_t>(std::atoi(argv[1])), stream, addresses.data()));
     Check("aclrtSynchronizeStream", aclrtSynchronizeStream(stream));
     for (int i = 0; i < kCount; ++i) {{
-        if (addresses[i] == nullptr) continue;
+        if (data[i].empty()) continue;
         const size_t bytes = data[i].size();
         Check("aclrtMemcpy", aclrtMemcpy(data[i].data(), bytes, addresses[i], bytes, ACL_MEMCPY_DEVICE_TO_HOST));
         FILE* file = std::fopen(argv[3 + 2 * i], "wb");

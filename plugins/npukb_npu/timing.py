@@ -77,7 +77,7 @@ def median_interval(samples: Sequence[float], confidence: float = 0.95) -> tuple
     total = 2**count
     outside, rank = 1, 0  # the probability, times total, that fewer than rank + 1 samples are below the median
     # twice, for both sides: how many samples lie below the median is binomial with 1/2
-    while rank + 1 < count // 2 and 2 * (outside + comb(count, rank + 1)) <= (1 - confidence) * total:
+    while rank + 1 < count // 2 and 2 * (outside + comb(count, rank + 1)) / total <= 1 - confidence:
         rank += 1
         outside += comb(count, rank)
     return ordered[rank], ordered[count - 1 - rank]

@@ -24,6 +24,7 @@ __all__ = [
     "check_budgets",
     "check_interface",
     "check_values",
+    "input_elements",
     "is_small",
     "run_case",
 ]
@@ -193,10 +194,15 @@ def check_budgets(program: Program, cases: Iterable[Case], *, dynamic: bool = Tr
 
 def is_small(case: Case, most: int = MOST_ELEMENTS) -> bool:
     """Whether the interpreter can be asked."""
+    return input_elements(case) <= most
+
+
+def input_elements(case: Case) -> int:
+    """Elements of all inputs, those in lists too."""
     given = [
         tensor_case for item in case.inputs.values() for tensor_case in (item if isinstance(item, tuple) else (item,))
     ]
-    return sum(item.tensor.size for item in given if item) <= most
+    return sum(item.tensor.size for item in given if item)
 
 
 def run_case(program: Program, task: Task, case: Case, seed: int = 0, steps: int = 10**12) -> dict[str, Any]:

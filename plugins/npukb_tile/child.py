@@ -99,7 +99,7 @@ def main(respond: Callable[[Request], dict[str, Any]] = answer) -> None:
     # Programs may be MOST_DEPTH levels deep, and a level takes several frames in each pass.
     sys.setrecursionlimit(3000)
     request = pickle.loads(Path(sys.argv[1]).read_bytes())
-    # A program may hold lone surrogates, and its text comes back in messages.
-    data = json.dumps(respond(request)).encode("utf-8", "backslashreplace")
+    # ASCII: a program may hold lone surrogates, and its text comes back in messages.
+    data = json.dumps(respond(request)).encode("ascii")
     with os.fdopen(int(sys.argv[2]), "wb") as report:
         report.write(data)

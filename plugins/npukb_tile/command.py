@@ -76,7 +76,7 @@ def check(app: App, /, file: Path, task_name: str | None, **options: Any) -> int
     """Check the program in FILE: grammar, types, stages. With --task also names and types of the interface, memory on
     every case, and the results of the interpreter on small cases.
     """
-    from npukb_tile.checking import MOST_ELEMENTS, check_budgets, check_interface, check_values
+    from npukb_tile.checking import MOST_ELEMENTS, check_budgets, check_interface, check_values, input_elements
     from npukb_tile.lowering import lower_dynamic
 
     program = _parse(file)
@@ -91,7 +91,7 @@ def check(app: App, /, file: Path, task_name: str | None, **options: Any) -> int
     app.console.out(f"{task.name}: {check_budgets(program, task.cases)} bytes of the unified buffer at most")
     wrong = 0
     for case in task.cases:
-        elements = sum(item.tensor.size for item in case.inputs.values() if item and not isinstance(item, tuple))
+        elements = input_elements(case)
         if elements > MOST_ELEMENTS:
             app.console.out(f"case {case.id}: not run, {elements} elements")
             continue

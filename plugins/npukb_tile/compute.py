@@ -292,11 +292,6 @@ class _Lowering:
             raise ProgramError(
                 "shape", "comparisons do not broadcast", line=node.line, remedy="compare the difference with 0.0"
             )
-        # The comparison of int32 on these cores knows EQ alone.
-        if "int32" in left.dtype and operation != "eq":
-            raise ProgramError(
-                "dtype", "integers can be compared for equality only", line=node.line, remedy="cast to float32 first"
-            )
         result = self._take("mask", node.shape)
         self._emit(operation, result, left, right, line=node.line)
         self._release(left, right)

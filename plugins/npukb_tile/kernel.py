@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from npukb_tile import ir
@@ -49,10 +49,22 @@ def write_kernel(parts: DeviceParts, tiling: str) -> tuple[str, list[str]]:
     """The class, and the functions that it uses. ``tiling`` is the tiling structure, "" where numbers are constants."""
     writer = Writer()
     _Class(parts, tiling, writer).write()
-    body = writer.text()
+    body = _peeks_typed(writer.text(), parts)
     # What the text names is the one list of used functions that cannot be out of date.
     functions = device_functions(set(re.findall(r"[A-Za-z_]\w*", body)))
     return body, functions
+
+
+def _peeks_typed(body: str, parts: DeviceParts) -> str:
+    """Elements of buffers, which expressions read as ``float``, in their buffers' types."""
+
+    def typed(match: re.Match[str]) -> str:
+        # Inside a template C++ needs this word to read what follows as a call of a template.
+        word = "template " if parts.variables else ""
+        return f"{match[1]}Buffer.{word}Get<{parts.cpp(parts.program.buffers[match[1]].dtype)}>()"
+
+    names = "|".join(name for name, storage in parts.storage.items() if storage is Storage.RESIDENT)
+    return re.sub(rf"\b({names})Buffer\.Get<float>\(\)", typed, body) if names else body
 
 
 class _Class:
@@ -204,6 +216,8 @@ class _Class:
 
     def _statements(self, body: tuple[ir.Statement, ...], declared: set[str]) -> None:
         for statement in body:
+            if not isinstance(statement, ir.Block):
+                self._wait_for_peeks(expressions(statement, deep=False))
             if isinstance(statement, ir.Assign):
                 self._assign(statement, declared)
             elif isinstance(statement, ir.For):
@@ -236,31 +250,20 @@ class _Class:
             elif isinstance(statement, ir.Move):
                 self._move(statement)
 
-    def _assign(self, statement: ir.Assign, declared: set[str]) -> None:
-        peeks = [part for part in expressions(statement) if isinstance(part, ir.Peek)]
-        if peeks:
+    def _wait_for_peeks(self, parts: Iterable[ir.Expr]) -> None:
+        if any(isinstance(part, ir.Peek) for part in parts):
             # The scalar unit waits for no other unit by itself, and the buffer may be filled by either of these two.
             self.out.line("Flag<HardEvent::V_S>();")
             self.out.line("Flag<HardEvent::MTE2_S>();")
-        text = self._render(statement.value)
+
+    def _assign(self, statement: ir.Assign, declared: set[str]) -> None:
+        text = render(statement.value)
         if statement.name in declared:
             self.out.line(f"{safe(statement.name)} = {text};")
             return
         declared.add(statement.name)
         once = _times(self.program.kernel, statement.name) == 1
         self.out.line(f"{'const ' if once else ''}{TYPES[statement.value.kind]} {safe(statement.name)} = {text};")
-
-    def _render(self, node: ir.Expr) -> str:
-        text = render(node)
-        for name, storage in self.parts.storage.items():
-            if storage is Storage.RESIDENT:
-                cpp = self.parts.cpp(self.program.buffers[name].dtype)
-                text = text.replace(
-                    f"{name}Buffer.Get<float>()",
-                    # Inside a template C++ needs this word to read what follows as a call of a template.
-                    f"{name}Buffer.template Get<{cpp}>()" if self.parts.variables else f"{name}Buffer.Get<{cpp}>()",
-                )
-        return text
 
     def _for(self, statement: ir.For, declared: set[str]) -> None:
         for name in sorted(_assigned_in(statement.body) & self._outer(statement) - declared):
@@ -348,6 +351,7 @@ class _Class:
     def _compute(self, block: ir.Block) -> None:
         instructions = block_instructions(block.body, self.parts.computed)
         read, written = _used(block)
+        self._wait_for_peeks(expressions(block, deep=False))
         self._extents(block, instructions)
         for name in [*read, *(name for name in written if name not in read)]:
             output = self.parts.storage[name] is Storage.OUTPUT_QUEUE

@@ -114,7 +114,10 @@ def _binary(node: ir.Binary, value: Callable[[ir.Expr], Number]) -> Number:
         raise ProgramError("division", f"division by zero: {left} {node.op} 0", line=node.line)
     if node.op in ("//", "%"):
         # C++ rounds towards zero, Python down; floats are exact up to 2^53.
-        quotient = math.trunc(left / right) if abs(left) < 2**52 else abs(int(left)) // int(right)
+        if abs(left) < 2**52:
+            quotient = math.trunc(left / right)
+        else:
+            quotient = abs(int(left)) // abs(int(right)) * (1 if (left < 0) == (right < 0) else -1)
         return quotient if node.op == "//" else left - quotient * right
     results: dict[str, Callable[[], Number]] = {
         "+": lambda: left + right,

@@ -140,9 +140,11 @@ def _cast(value: Array, dtype: str, mode: str) -> Any:
         return (value != 0).astype(to)
     if to.kind in "iu" and value.dtype.kind not in "iu":
         bounds = np.iinfo(to)
-        rounded = _ROUND[mode or "rint"](value.astype(np.float64))
         # Casts saturate on the device, and turn NaN into 0; NumPy leaves both undefined.
-        return np.clip(np.nan_to_num(rounded, nan=0.0), bounds.min, bounds.max).astype(to)
+        rounded = np.nan_to_num(_ROUND[mode or "rint"](value.astype(np.float64)), nan=0.0)
+        # Apart, since 2^63 - 1 is no float: cut to the next one, a number would still be too large for int64.
+        large = rounded >= float(bounds.max)
+        return np.where(large, bounds.max, np.maximum(np.where(large, 0.0, rounded), bounds.min).astype(to)).astype(to)
     return value.astype(to)
 
 

@@ -329,10 +329,13 @@ class HostReader:
         self.scalars = scalars
         self.launch: Launch | None = None
         self.shapes: list[OutputShape] = []
+        self.depth = 0
 
     def body(self, nodes: list[ast.stmt]) -> tuple[Statement, ...]:
-        """The statements, without launch and shapes, which are kept apart."""
-        statements = (self._statement(node) for node in nodes if not _is_text(node))
+        """The statements, without launch and shapes, which are kept apart and therefore stand in no condition."""
+        self.depth += 1
+        statements = [self._statement(node) for node in nodes if not _is_text(node)]
+        self.depth -= 1
         return tuple(statement for statement in statements if statement is not None)
 
     def _statement(self, node: ast.stmt) -> Statement | None:
@@ -368,6 +371,9 @@ class HostReader:
         return For(name, start, stop, step, self.body(node.body), node.lineno)
 
     def _launch(self, node: ast.Call) -> None:
+        if self.depth > 1:
+            remedy = "launch once, at the end, with numbers that depend on the condition"
+            raise fault(node, "launch", "launch() stands in a condition or a loop", remedy)
         given = {word.arg: self.scalars.read(word.value) for word in node.keywords if word.arg}
         cube = "cube_cores" in given
         if node.args or ("cores" in given) is cube or len(given) != len(node.keywords):
@@ -382,6 +388,9 @@ class HostReader:
         held = self.scalars.tensors.get(tensor)
         if held is None or held.role is TensorRole.INPUT:
             raise fault(node, "output_shape", f"{tensor} is no output of the kernel")
+        if self.depth > 1 or any(shape.tensor == tensor for shape in self.shapes):
+            detail = f"the shape of {tensor} is said once, outside of conditions and loops"
+            raise fault(node, "output_shape", detail, f"{tensor}.shape = x.shape if condition else (0,)")
         value = node.value
         condition: Expr | None = None
         otherwise: ShapeExpr = ()

@@ -94,7 +94,7 @@ def uses_of(program: Program) -> dict[str, Uses]:
         bodies += 1
         own = bodies
         for number, statement in enumerate(body):
-            for peek in expressions(statement, deep=False):
+            for peek in expressions(statement, deep=isinstance(statement, Block)):
                 if isinstance(peek, Peek):
                     used[peek.buffer].peeked = True
             if isinstance(statement, Block):

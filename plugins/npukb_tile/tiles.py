@@ -115,6 +115,11 @@ class TileReader:
         left, right = self.read(node.left), self.read(node.comparators[0])
         dtype, shape = self._common(node, left, right)
         self._computes(node, dtype)
+        members = self.members(dtype)
+        # These cores compare no int16, and int32 by EQ alone.
+        if "int16" in members or ("int32" in members and op != "eq"):
+            detail = "integers are compared for equality only, and as int32"
+            raise fault(node, "dtype", detail, "cast to float32 first")
         return TileOp(op, (left, right), "mask", shape, node.lineno)
 
     def _binary(self, node: ast.expr, op: str, left_node: ast.expr, right_node: ast.expr) -> TileExpr:
@@ -141,7 +146,7 @@ class TileReader:
             return self._cast(node, name)
         operation = OPERATIONS.get(name)
         # Operations that have a symbol are written by it alone.
-        if operation is None or (name in OPERATORS.values() and name not in ("max", "min")):
+        if operation is None or operation.kind in ("compare", "logic") or name in OPERATORS.values():
             known = ", ".join(
                 sorted(name for name, operation in OPERATIONS.items() if operation.kind in ("unary", "across", "down"))
             )

@@ -54,9 +54,10 @@ def tune(program: Program, case: Case, measure: Callable[[Program], float | None
 
 def _fits(program: Program, case: Case) -> bool:
     try:
-        return check_budgets(program, (case,)) > 0
+        check_budgets(program, (case,))
     except ProgramError:
         return False
+    return True
 
 
 def _lengths(program: Program) -> Iterator[tuple[str, Program]]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from socket import create_server
+from time import sleep
+from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 import npukb_agent
 from kernelgen_lm.corpus.agents import trajectories
 from npukb_agent.backend import AgentBackend
+from npukb_agent.doors import answered
+from npukb_agent.judging import Record, judge_door
 from npukb_agent.presets import Protocol, presets, reported_tokens
 from npukb_agent.protocols import Asked, Usage, usage_of
 from npukb_agent.walled import Places, start
+from npukb_mcp.results import Budget
 from npukernelbench.errors import BackendError, UsageError
 from npukernelbench.generate.ask import make_backend
 from npukernelbench.nouns import CallStatus, Outcome
@@ -252,6 +261,30 @@ def test_a_script_without_a_model_and_without_walls(plan, plugins, tmp_path):
     unwalled = replace(plan, model_args={**bare, "sandbox": "off"}, directory=tmp_path / "off")
     run(unwalled, plugins, RecordingObserver())
     assert (only(unwalled).verdict.outcome, only(unwalled).completion.sent["sandbox"]) == (Outcome.OK, "off")
+
+
+def test_calls_of_the_judge_are_answered_one_after_the_other():
+    """The record numbers them, and says what each one has spent."""
+
+    class Slow:
+        budget = Budget(calls_left=1, seconds_left=1.0)
+
+        def take(self, files):
+            sleep(0.1)
+            raise UsageError("there is no kernel")
+
+    def ask(word):
+        with pytest.raises(HTTPError) as refused:
+            urlopen(f"http://127.0.0.1:{door.getsockname()[1]}/{word}", timeout=30)
+        refused.value.close()
+        assert refused.value.code == 400
+
+    record = Record()
+    with create_server(("127.0.0.1", 0)) as door, ThreadPoolExecutor() as pool:
+        handler = judge_door(Slow(), None, SimpleNamespace(spent=0, seconds=0.0), record)
+        with answered(door, handler):
+            list(pool.map(ask, ["check", "judge", "judge"]))
+    assert [call.id for call in record.calls] == [result.id for result in record.results] == ["c0", "c1", "c2"]
 
 
 def test_the_proxy_passes_questions_of_the_model_only():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from npukb_conformance.survey.compiling import find
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree
 from npukb_conformance.survey.values import of_another
@@ -221,7 +222,8 @@ def test_a_family_shares_the_source_of_its_tiling_functions(npukb, tmp_path: Pat
     ], finished.out
 
 
-def test_a_kernel_needs_no_more_of_a_host_side_than_its_structures(npukb, tmp_path: Path) -> None:
+@pytest.mark.parametrize("wide", ["4", "(4)", " (2 + 2)"])
+def test_a_kernel_needs_no_more_of_a_host_side_than_its_structures(npukb, tmp_path: Path, wide: str) -> None:
     """A tiling function that does not compile is the host side's fault alone."""
     nested = """constexpr uint32_t COUNT = 2 * WIDE;
 BEGIN_TILING_DATA_DEF(Inner)
@@ -233,7 +235,7 @@ TILING_DATA_FIELD_DEF_STRUCT(Inner, inner);
 """
     broken = SAMPLE.replace("BEGIN_TILING_DATA_DEF(ProbeTilingData)\n", nested)
     broken = broken.replace("Twice(21)", "ForeignFunction(21)").replace("namespace optiling {", "NAMESPACE", 1)
-    host = broken.replace("NAMESPACE", '#include "somebody/else.hpp"\n#define WIDE 4\nnamespace optiling {')
+    host = broken.replace("NAMESPACE", f'#include "somebody/else.hpp"\n#define WIDE {wide}\nnamespace optiling {{')
     device = DEVICE.replace("data.length", "data.length + data.inner.numbers[7]")
     for name, text in {"op_host/probe.cpp": host, "op_kernel/probe.cpp": device}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -399,3 +401,17 @@ def test_an_include_means_the_nearest_file_and_no_other_operator_s(tmp_path: Pat
     path = tmp_path / "ops/a/op_kernel/a.cpp"
     carried = tree.closed({"op_kernel/a.cpp": path}, tmp_path / "ops/a")
     assert carried.paths["include/util/x.h"] == str(tmp_path / "common/util/x.h")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("constexpr int steps[2][2] = {{1, 2}, {3, 4}};", True),
+        ("int flags[1][1] = {{0}};", True),
+        ("constexpr int width = {{ width }};", False),
+        ("using T = {{types[0] | lower}};", False),
+    ],
+)
+def test_only_files_with_blanks_to_fill_in_are_no_device_files(tmp_path: Path, line: str, found: bool) -> None:
+    (tmp_path / "k.cpp").write_text(f"{line}\n{KERNEL.replace('NAME', 'k')}")
+    assert bool(find(Tree(tmp_path))) is found

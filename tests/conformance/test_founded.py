@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -197,6 +198,26 @@ def test_nothing_of_a_checkout_is_run_and_what_is_unclear_is_unknown(tmp_path: P
         program.call("g", {"n": 10**9}, {"range": range})
 
 
+def test_comprehensions_count_as_steps(tmp_path: Path) -> None:
+    path = tmp_path / "texts.py"
+    path.write_text("def f():\n    return [0 for _ in range(10**12)]\n")
+    with pytest.raises(UsageError, match="does not come to an end"):
+        read_program(path).call("f", {}, {"range": range})
+
+
+@pytest.mark.parametrize(
+    "text", ["[0] * 10**10", "10**10 * 'ab'", "list(range(10**12))", "(10**63)**63 ** 63", "g('ab')", "g([1])"]
+)
+def test_values_without_end_are_unknown(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "texts.py"
+    path.write_text(
+        f"def f():\n    return {text}\ndef g(x):\n    for i in range(60):\n        x = x + x\n    return x\n"
+    )
+    assert read_program(path).call("f", {}, {"range": range, "list": list}) is UNKNOWN
+    path.write_text("def f():\n    return ([0, 1] * 3, 2**40 * 3, [i * 2 for i in range(3)])\n")
+    assert read_program(path).call("f", {}, {"range": range}) == ([0, 1] * 3, 3 << 40, [0, 2, 4])
+
+
 def test_columns_have_one_kind_of_value(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("case_id;m;eps;flag;note\n0;4.0;1e-5;true;a\n1;6;0.5;False;\n")
@@ -205,6 +226,8 @@ def test_columns_have_one_kind_of_value(tmp_path: Path) -> None:
     assert (second["m"], second["flag"], second.line) == (6, False, 3)
     assert second["note"] != second["note"]
     assert str(first).splitlines()[1] == "m              4"
+    path.write_text("case_id;low;high\n0;-inf;4\n1;2;1e999\n")
+    assert [(row["low"], row["high"]) for row in read_rows(path)] == [(-math.inf, 4.0), (2.0, math.inf)]
 
 
 def test_a_run_says_whether_it_is_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

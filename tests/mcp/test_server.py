@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 import uvicorn
+from starlette.applications import Starlette
 
 from mcp import Client, MCPError, StdioServerParameters
 from npukb_mcp.desk import Desk, DeskSettings
@@ -472,6 +473,29 @@ def test_http_beyond_this_machine_needs_a_token(server) -> None:
 
     assert asyncio.run(status()) == 401
     assert asyncio.run(status((b"authorization", b"Bearer wrong"))) == 401
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0:0:0:0:0:0:0:1"])
+def test_http_without_a_token_answers_to_loopback_names_only(server, host: str) -> None:
+    async def status(named: str) -> int:
+        sent = []
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        async def send(message) -> None:
+            sent.append(message)
+
+        headers = [(b"host", named.encode()), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers}
+        app = http_app(server, host, "")
+        assert isinstance(app, Starlette)
+        async with app.router.lifespan_context(app):
+            await app(scope, receive, send)
+        return sent[0]["status"]
+
+    assert asyncio.run(status("rebound.example:8765")) == 421
+    assert asyncio.run(status(f"[{host}]:8765" if ":" in host else f"{host}:8765")) != 421
 
 
 def test_stages_of_the_judge_are_those_that_are_reported() -> None:

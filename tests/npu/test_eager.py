@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -100,6 +101,37 @@ def test_torch_computes_the_same(name: str) -> None:
             assert value.size == np.size(right)
             expected = np.asarray(right).reshape(value.shape)
             np.testing.assert_allclose(value, expected, rtol=2e-5, atol=1e-7, equal_nan=True)
+
+
+def test_every_public_way_of_rounding_is_computed() -> None:
+    """By torch's functions on lists, here on NumPy's arrays."""
+
+    def each(function: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
+        return lambda parts: [function(part) for part in parts]
+
+    def both(function: Callable[[Any, Any], Any]) -> Callable[[list[Any], Any], list[Any]]:
+        return lambda parts, others: [
+            function(part, others[i] if isinstance(others, list) else others) for i, part in enumerate(parts)
+        ]
+
+    named = {"round": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "frac": lambda x: np.modf(x)[0]}
+    lists = SimpleNamespace(
+        **{f"_foreach_{name}": each(function) for name, function in named.items()},
+        _foreach_mul=both(np.multiply),
+        _foreach_add=both(np.add),
+        _foreach_sub=both(np.subtract),
+    )
+    task = TASKS["ForeachRoundOffNumber"]
+    operator = eager_operators.OPERATORS[task.reference]
+    ways = set()
+    for case in task.cases:
+        inputs = generate_inputs(task, case, 3)
+        ways.add(way := int(inputs["roundMode"].reshape(())))
+        [wanted] = expected_outputs(task, case, inputs).values()
+        found = operator(lists, x=[np.float64(part) for part in inputs["x"]], roundMode=way)
+        for mine, right in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(mine, np.float64(right))
+    assert ways == {1, 2, 3, 4, 5, 6, 7}
 
 
 def test_what_torch_lacks_on_the_device_is_said() -> None:

@@ -13,7 +13,9 @@ import pytest
 from npukb_npu.discovery import Site
 from npukb_npu.executor import NpuExecutor
 from npukb_npu.hostmodes import CannCpuExecutor, CannSimExecutor, HostModeArgs
+from npukb_npu.jobs import Buffer, Job
 from npukernelbench.errors import ExecutorError
+from npukernelbench.nouns import Profile
 from npukernelbench.nouns.execution import CompileRequest, Observation, RunRequest
 from npukernelbench.nouns.outcomes import Outcome, Tier, Track
 from npukernelbench.nouns.task import InputSpec, OutputSpec, Presence, Task
@@ -97,9 +99,12 @@ def test_faults_of_a_kernel(host_mode: Make, more: str, outcome: Outcome, rule: 
     assert (seen.outcome, seen.diagnostics[0].rule) == (outcome, rule)
 
 
-def test_faults_of_the_toolkit_are_not_the_kernels(host_mode: Make) -> None:
+def test_faults_of_the_toolkit_are_not_the_kernels(host_mode: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ExecutorError, match="aclInit returned 507033"):
         observed(host_mode(CannCpuExecutor, ASCEND_STANDIN_INIT="507033"))
+    monkeypatch.setattr("npukb_npu.hostmodes._FILE_BYTES", "none")
+    with pytest.raises(ExecutorError, match="no walls around the program"):
+        observed(host_mode(CannCpuExecutor))
     broken = host_mode(CannCpuExecutor, ASCEND_HOME_PATH="")
     with pytest.raises(ExecutorError, match="cann-cpu cannot work here"):
         broken.prepare(lambda text: None, Track.STATIC)
@@ -111,6 +116,9 @@ def test_outputs_in_place_are_in_the_inputs_file(host_mode: Make) -> None:
     task = replace(task, outputs=(OutputSpec("x_out", dtype_like="x", shape_like="x", alias_of="x"),))
     seen = observed(host_mode(CannCpuExecutor), task=task)
     np.testing.assert_allclose(seen.outputs["x_out"], np.sqrt(X), rtol=1e-6)
+    # in one memory: what is written through the input's address is in the output
+    seen = observed(host_mode(CannCpuExecutor), "reinterpret_cast<float*>(x)[3] = 77;", task=task)
+    assert seen.outputs["x_out"].reshape(-1)[3] == 77
 
 
 def test_tensor_lists_are_refused(host_mode: Make) -> None:
@@ -135,6 +143,16 @@ def test_the_profilers_counters_join_the_measured_time(npu: Callable[..., NpuExe
         "50% of the cores' time aiv_vec works, more than any other unit; A/A noise"
     )
     assert seen.profile.counters["measured_samples"] >= 20
+
+
+def test_outputs_are_judged_as_they_were_before_the_profiler(npu: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def profile(site: Site, bench: object, job: Job, profile: Profile, *_: object, **__: object) -> Profile:
+        result = Path(next(one.result for one in job.arguments if isinstance(one, Buffer) and one.result))
+        result.write_bytes(bytes(X.nbytes))
+        return profile
+
+    monkeypatch.setattr("npukb_npu.executor.profile_case", profile)
+    np.testing.assert_allclose(observed(npu(profile="full")).outputs["y"], np.sqrt(X), rtol=1e-6)
 
 
 def test_a_profiler_that_writes_nothing_is_said(npu: Callable[..., NpuExecutor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import subprocess
 import sys
@@ -144,6 +145,39 @@ def test_a_quarantine_is_bounded_and_ends_with_a_probe(tmp_path: Path) -> None:
     lengths = [lent.take_out(4, "hung").until_s - clock.now for _ in range(12)]
     assert lengths[:3] == [5, 10, 20]
     assert lengths[-1] == LONGEST_QUARANTINE_S
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_a_probe_that_raises_gives_the_device_back(tmp_path: Path, sharing: Sharing) -> None:
+    def broken(device: int) -> str:
+        raise OSError("no process")
+
+    lent, clock = leases(tmp_path)
+    lent.take_out(3, "hung")
+    clock.now = 10
+    with pytest.raises(OSError, match="no process"), lent.lend((3,), sharing, 0, broken):
+        raise AssertionError
+    with lent.lend((3,), Sharing.EXCLUSIVE, 0) as device:
+        assert device == 3
+
+
+def test_a_device_taken_between_probe_and_lease_is_waited_for_no_longer_than_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, clock = fcntl.flock, Clock()
+    lent = Leases(tmp_path, sleep=clock.sleep, clock=clock, wall=clock)
+    lent.take_out(3, "hung")
+    clock.now = 10
+
+    def contended(handle: int, how: int) -> None:
+        if how & fcntl.LOCK_SH:
+            assert how & fcntl.LOCK_NB, "waits without an end"
+            raise BlockingIOError
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", contended)
+    with pytest.raises(ExecutorError, match="no device became free within 1 s"), lent.lend((3,), Sharing.SHARED, 1):
+        raise AssertionError
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\xff", '{"device": 2, "until_s": "soon"}'])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from npukb_npu.builds import environment_for, parse_errors
-from npukb_npu.confine import Reach, landlock_version, wrap
+from npukb_npu.confine import FAILED, Reach, landlock_version, wrap
 from npukb_npu.discovery import Site
 from npukb_npu.process import Finished, run
 
@@ -42,6 +43,19 @@ def test_the_deadline_ends_the_whole_session(tmp_path: Path) -> None:
     assert finished.timed_out
     assert finished.returncode == -9
     assert gone(int(finished.output))
+
+
+def test_an_interrupt_ends_the_whole_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(child: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        monkeypatch.undo()
+        started.append(child.pid)
+        raise KeyboardInterrupt
+
+    started: list[int] = []
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    with pytest.raises(KeyboardInterrupt):
+        python("import time; time.sleep(60)", tmp_path)
+    assert gone(started[0])
 
 
 def test_nothing_outlives_a_program_that_ends_well(tmp_path: Path) -> None:
@@ -93,10 +107,29 @@ def test_walls_hold(tmp_path: Path, action: str) -> None:
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]
 
 
+@landlock
+def test_a_module_in_the_working_folder_does_not_replace_the_walls(tmp_path: Path) -> None:
+    outside, work = tmp_path / "outside", tmp_path / "work"
+    outside.mkdir()
+    forged = f"open({str(outside / 'new')!r}, 'w')\n"
+    for name in ("npukb_npu/__init__.py", "npukb_npu/confine.py", "ctypes.py", "sitecustomize.py"):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(forged)
+    python("1", work, Reach((PLUGINS, PLUGINS.parent), (work,)))
+    assert list(outside.iterdir()) == []
+
+
 def test_what_is_allowed_works(tmp_path: Path) -> None:
     reach = Reach((PLUGINS, PLUGINS.parent), (tmp_path,))
     source = "import json, os; open('a', 'w').write('1'); os.rename('a', 'b'); print(open('b').read(), os.getpid() > 0)"
     assert python(source, tmp_path, reach).output == "1 True\n"
+
+
+def test_walls_that_fail_are_told_from_the_program(tmp_path: Path) -> None:
+    command = wrap((str(tmp_path / "missing"),), Reach((), (tmp_path,)), file_bytes=1 << 20, cpu_s=20)
+    finished = run(command, work=tmp_path, environment=os.environ, wall_s=30.0)
+    assert (finished.returncode, finished.timed_out) == (FAILED, False)
+    assert "npukb: no walls around the program" in finished.output
 
 
 def test_limits_hold(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from npukb_npu.device import Bench
 from npukb_npu.executor import NpuExecutor
 from npukb_npu.jobs import Report
 from npukb_npu.process import Finished
-from npukernelbench.errors import ExecutorError, ToolchainError
+from npukernelbench.errors import ExecutorError, ToolchainError, UsageError
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns.execution import CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.outcomes import Outcome, Tier, Track
@@ -218,6 +219,21 @@ def test_builds_are_kept_by_content(npu: Make) -> None:
     assert again.artifact is not None
     assert other.artifact is not None
     assert first.artifact.key == again.artifact.key != other.artifact.key
+
+
+def test_a_build_without_its_product_is_built_again(npu: Make, tmp_path: Path) -> None:
+    first = compiled(npu(cache_dir=tmp_path), KERNEL.format(more="")).artifact
+    assert first is not None
+    for library in first.path.rglob("*.so"):
+        library.unlink()
+    assert compiled(npu(cache_dir=tmp_path), KERNEL.format(more="")).artifact == first
+    assert list(first.path.rglob("*.so"))
+
+
+@pytest.mark.parametrize("devices", ["0;x", ";0", "-1", "²"])
+def test_devices_are_named_by_numbers(npu: Make, devices: str) -> None:
+    with pytest.raises(UsageError, match="is no number of a device"):
+        _ = npu(devices=devices).devices
 
 
 def test_without_a_toolkit_it_refuses(npu: Make) -> None:

@@ -42,7 +42,7 @@ def test_the_interval_holds_the_median_and_has_its_confidence(samples: list[floa
     assert covered >= 0.95 or (timing.low_us, timing.high_us) == (ordered[0], ordered[-1])
 
 
-@pytest.mark.parametrize("count", [6, 20, 21, 100, 333])
+@pytest.mark.parametrize("count", [6, 20, 21, 100, 333, 2000])
 def test_the_interval_is_the_narrowest_with_its_confidence(count: int) -> None:
     low, high = median_interval([float(i) for i in range(count)])
     rank = int(low)

@@ -35,6 +35,13 @@ def test_check_runs_small_cases() -> None:
     assert "163840 bytes of the unified buffer at most" in said
 
 
+def test_check_counts_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = suite()["ForeachAbs"]
+    monkeypatch.setattr("npukb_tile.checking.MOST_ELEMENTS", 0)
+    code, said = npukb_tile("check", task.path.parent / "golden/tile.py", "--task", task.name)
+    assert (code, ": not run, " in said, ": right" in said) == (0, True, False)
+
+
 def test_check_tells_wrong_values(tmp_path: Path) -> None:
     wrong = tmp_path / "elu.py"
     wrong.write_text(PROGRAM.read_text(encoding="utf-8").replace("- 1.0) * alpha", "- 1.0) * 2.0"), encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 
 from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
+from npukb_tile.launching import Facts, plan
 from npukb_tile.parse import parse_file, parse_program
 from tests.tables import read_table
 from tests.tile.running import elementwise, rows
@@ -94,3 +95,59 @@ def test_a_fault_names_its_file(tmp_path) -> None:
     with pytest.raises(ProgramError) as caught:
         parse_file(path)
     assert re.search(r"program\.tile\.py:\d+", str(caught.value.location))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("    y.shape = a.shape\n", "    if total > 3:\n        y.shape = a.shape\n", "output_shape"),
+        ("    y.shape = a.shape\n", "    y.shape = (1,)\n    y.shape = a.shape\n", "output_shape"),
+        ("    launch(", "    if total > 3:\n        launch(", "launch"),
+        ("    launch(", "    for i in range(3):\n        launch(", "launch"),
+    ],
+)
+def test_shapes_and_the_launch_are_said_once(old: str, new: str, rule: str) -> None:
+    assert old in PLAIN
+    source = PLAIN.replace(old, new)
+    with pytest.raises(ProgramError) as caught:
+        parse_program(source)
+    assert (caught.value.rule, caught.value.remedy != "") == (rule, True)
+    words = "launch(" if rule == "launch" else "y.shape"
+    assert caught.value.line == max(n for n, line in enumerate(source.splitlines(), 1) if words in line)
+
+
+@pytest.mark.parametrize(
+    ("types", "comparison", "wrong"),
+    [
+        ("T = int32, float32", "ta < 3", True),
+        ("T = int32, float32", "ta == 3", False),
+        ("T = int16, float32", "ta == 3", True),
+        ("T = float16, float32", "ta < 3.0", False),
+    ],
+)
+def test_integers_are_compared_for_equality_only(types: str, comparison: str, wrong: bool) -> None:
+    source = f"{types}\n" + elementwise(f"float32({comparison})", {"a": "T"}, "float32")
+    if not wrong:
+        parse_program(source)
+        return
+    with pytest.raises(ProgramError, match="integers are compared for equality only") as caught:
+        parse_program(source)
+    assert (caught.value.rule, caught.value.remedy) == ("dtype", "cast to float32 first")
+
+
+@pytest.mark.parametrize("text", ["lt(ta)", "lt(ta, tb)", "not(ta > tb)", "add(ta, tb)"])
+def test_what_has_a_symbol_is_no_function(text: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_program(PLAIN.replace("ta + tb", text))
+    assert caught.value.rule in ("unknown_name", "syntax")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("-power", -384307168202282325), ("power", 384307168202282325), ("-7", -2), ("7", 2)]
+)
+def test_quotients_are_cut_towards_zero(text: str, value: int) -> None:
+    total = text.replace("power", "1152921504606846976")
+    source = PLAIN.replace("    y.shape", f"    most = ({total}) // 3\n    y.shape")
+    source = source.replace("total=total,", "total=total, most=most,").replace("*, total,", "*, total, most,")
+    planned = plan(parse_program(source), {name: Facts((9,), "float32") for name in "ab"}, {})
+    assert planned.numbers["most"] == value

@@ -11,6 +11,7 @@ from npukb_tile.interpret import interpret
 from npukb_tile.lowering import lower_dynamic
 from npukb_tile.parse import parse_program
 from tests.tile.everywhere import everywhere
+from tests.tile.running import elementwise
 from tests.twin.running import Twin
 
 #: A bias that may be absent, an input behind it, a text, an output that may be empty, one that begins as an input.
@@ -459,3 +460,52 @@ def test_wrong_lists_of_integers(old: str, new: str, rule: str, word: str) -> No
         interpret(parse_program(PARTS.replace(old, new, 1)), {"x": np.ones(5, np.float32)}, {})
     assert caught.value.rule == rule
     assert word in f"{caught.value.detail} {caught.value.remedy}"
+
+
+#: Elements of a buffer of integers wherever a number may stand.
+PEEKS = """
+@host
+def plan(a, k):
+    total = a.size
+    y.shape = a.shape
+    launch(cores=1, total=total)
+
+@kernel
+def probe(a: Input[float32], k: Input[int32], y: Output[float32], *, total):
+    ta = buffer(total, float32)
+    tk = buffer(8, int32)
+    ty = buffer(total, float32)
+    with copy_in:
+        load(tk, k[0], 8)
+        load(ta, a[0], total)
+    with compute(8):
+        tk[:] = tk + 1
+    if tk[0] > 3:
+        with compute(total):
+            ty[:] = ta + 6.0
+    else:
+        with compute(total):
+            ty[:] = ta - 6.0
+    for i in range(tk[0], tk[2]):
+        with compute(tk[3]):
+            ty[:] = ty * 2.0
+    with copy_out:
+        store(y[tk[4]], ty, total)
+"""
+
+
+@pytest.mark.parametrize("first", [3, 2])
+def test_elements_of_buffers_stand_wherever_numbers_do(twin: Twin, first: int) -> None:
+    a = np.linspace(-2, 2, 64, dtype=np.float32)
+    k = np.array([first, 5, first + 2, 63, -1, 0, 0, 0], np.int32)
+    meant = everywhere(twin, PEEKS, {"a": a, "k": k})
+    np.testing.assert_allclose(meant["y"], (a + (6 if first == 3 else -6)) * 4, rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", ["int64", "int32", "int16"])
+def test_casts_of_what_does_not_fit_saturate(to: str) -> None:
+    program = parse_program(elementwise(f"{to}(ta)", {"a": "float32"}, to))
+    bounds = np.iinfo(np.dtype(to))
+    a = np.array([2.0**63, 1e30, np.inf, -1e30, -np.inf, np.nan, -(2.0**63), 5.5], np.float32)
+    low, high = bounds.min, bounds.max
+    assert interpret(program, {"a": a}, {})["y"].tolist() == [high, high, high, low, low, 0, low, 6]

@@ -7,7 +7,7 @@ from pathlib import Path
 from npukb_tile.checking import case_attributes, case_facts
 from npukb_tile.ir import Program
 from npukb_tile.launching import plan
-from npukb_tile.parse import parse_file
+from npukb_tile.parse import parse_file, parse_program
 from npukb_tile.tuning import tune
 from npukernelbench.nouns import Case, Task
 from tests.suite import suite
@@ -57,3 +57,11 @@ def test_what_is_not_right_is_never_kept() -> None:
     _, program, case = of("CraftRelu")
     tried = list(tune(program, case, lambda variant: 1.0 if variant == program else None))
     assert tried[-1].change == "as written"
+
+
+def test_programs_of_cube_cores_alone_are_varied() -> None:
+    task = SUITE["BasicMatmul"]
+    text = (task.path.parent / "golden" / "tile.py").read_text(encoding="utf-8")
+    program = parse_program(text.replace("wide=wide", "wide=min(wide, 256)"))
+    tried = list(tune(program, task.usual_case, lambda _: 1.0))
+    assert [trial for trial in tried[1:-1] if trial.time_us is not None]

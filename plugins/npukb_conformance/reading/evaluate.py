@@ -55,6 +55,8 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
 }
 #: Steps of a function, calls included: a text of a checkout must not keep the reader for ever.
 _MOST_STEPS = 200_000
+#: Bits of a number, and elements of a text or a list.
+_MOST_SIZE = 100_000
 # Recursion is cut long before Python's own limit would be reached by this walk.
 _DEEPEST = 20
 _FAULTS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, re.error)
@@ -150,7 +152,7 @@ class _Walk:
         for statement in statements:
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def step(self, node: ast.stmt | ast.expr) -> None:
         self.steps += 1
         if self.steps > _MOST_STEPS:
             raise UsageError(
@@ -158,6 +160,9 @@ class _Walk:
                 location=SourceLocation(self.program.path, node.lineno),
                 field="--checkout",
             )
+
+    def statement(self, node: ast.stmt) -> None:
+        self.step(node)
         if isinstance(node, ast.Return):
             raise _Return(None if node.value is None else self.value(node.value))
         if isinstance(node, ast.Assign):
@@ -275,6 +280,7 @@ class _Walk:
             return UNKNOWN
         result = []
         for value in values:
+            self.step(node)
             self.assign(part.target, value)
             # UNKNOWN is true to Python, and a test that cannot be told is not met.
             if all(self.value(test) is True for test in part.ifs):
@@ -311,8 +317,15 @@ class _Walk:
     def binary(self, sign: ast.operator, left: object, right: object) -> object:
         if isinstance(left, Unknown) or isinstance(right, Unknown) or type(sign) not in _BINARY:
             return UNKNOWN
-        # A text of the checkout could else ask for a number that fills the memory.
+        # A text of the checkout could else ask for a number, a text or a list that fills the memory.
         if isinstance(sign, ast.Pow) and not (isinstance(right, (int, float)) and abs(right) < 64):
+            return UNKNOWN
+        if _size(left) + _size(right) > _MOST_SIZE:
+            return UNKNOWN
+        if isinstance(sign, ast.Mult) and any(
+            isinstance(held, (str, list, tuple)) and isinstance(times, int) and len(held) * times > _MOST_SIZE
+            for held, times in ((left, right), (right, left))
+        ):
             return UNKNOWN
         return _BINARY[type(sign)](left, right)
 
@@ -348,13 +361,16 @@ class _Walk:
         return UNKNOWN if known is None or node.attr not in _PROPERTIES else known(self.value(node.value))
 
     def _call(self, node: ast.Call) -> object:
-        self.steps += 1
+        self.step(node)
         arguments = self.items(node.args)
         named = {item.arg: self.value(item.value) for item in node.keywords if item.arg}
         dotted = ast.unparse(node.func)
         # Functions that are handed in come first: they stand for torch, NumPy and what would open files.
         known = self.functions.get(dotted)
         if known is not None:
+            # Such as list() and sum(), which go through all of it.
+            if any(isinstance(argument, range) and len(argument) > _MOST_STEPS for argument in arguments):
+                return UNKNOWN
             return known(*arguments, **named)
         own = self.program.functions.get(dotted)
         if own is not None:
@@ -369,6 +385,12 @@ class _Walk:
             return None
         known = self.functions.get(f".{node.func.attr}")
         return UNKNOWN if known is None or isinstance(held, Unknown) else known(held, *arguments, **named)
+
+
+def _size(value: object) -> int:
+    if isinstance(value, int):
+        return value.bit_length()
+    return len(value) if isinstance(value, (str, list, tuple)) else 0
 
 
 #: Methods without a call.

@@ -85,6 +85,6 @@ def _column(texts: list[str]) -> list[object]:
     except ValueError:
         return [float("nan") if text in _MISSING else text for text in texts]
     # As pandas reads a column: one missing value makes all of its whole numbers floats.
-    if len(there) == len(texts) and all(number == int(number) for number in numbers):
+    if len(there) == len(texts) and all(number.is_integer() for number in numbers):
         return [int(number) for number in numbers]
     return [float("nan") if text in _MISSING else float(text) for text in texts]

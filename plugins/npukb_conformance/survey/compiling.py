@@ -37,6 +37,8 @@ from npukernelbench.tasks.select import fold
 __all__ = ["Found", "Limits", "Surveyed", "find", "survey"]
 
 _UNITS = (".cpp", ".cc", ".cxx", ".cce", ".asc")
+#: Where a generator of sources puts a name in. A nested initialiser begins alike, and holds a number or a comma.
+_BLANK = re.compile(r"\{\{\s*[A-Za-z_][^{},;]*\}\}")
 _OP_FILE = re.compile(r'\b(?P<config>\w+)\s*\.[^;]*"opFile\.value"\s*,\s*"(?P<file>\w+)"')
 #: How often a host side is compiled again without the sources that do not compile.
 _TRIES = 3
@@ -103,7 +105,7 @@ def find(tree: Tree) -> tuple[Found, ...]:
     """Every project of the folder that has a kernel, in order of its path."""
     roots: dict[Path, list[Path]] = {}
     for path, text in tree.texts.items():
-        if path.suffix in _UNITS and "{{" not in text and entries_of(text):
+        if path.suffix in _UNITS and not _BLANK.search(text) and entries_of(text):
             roots.setdefault(_root(path, text, tree.root), []).append(path)
     return tuple(_found(tree, root, paths) for root, paths in sorted(roots.items()))
 

@@ -14,7 +14,7 @@ __all__ = ["structures_source"]
 _STRUCTURE = re.compile(r"\bBEGIN_TILING_DATA_DEF\s*\(\s*(?P<name>\w+)\s*\).*?\bEND_TILING_DATA_DEF\b\s*;?", re.DOTALL)
 _REGISTERED = re.compile(r"\bREGISTER_TILING_DATA_CLASS\s*\(\s*(?P<key>\w+)\s*,\s*(?P<name>\w+)\s*\)")
 _CONSTANT = re.compile(
-    r"^[ \t]*(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+[^\n(]|"
+    r"^[ \t]*(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+[^\n]|"
     r"(?:static\s+|inline\s+)*(?:constexpr|const)\s+(?:static\s+)?[\w:]+\s+(?P<name>\w+)\s*=)[^;\n]*;?[^\n]*$",
     re.MULTILINE,
 )
