@@ -158,7 +158,7 @@ def test_nothing_inside_can_kill_it(twin: Twin) -> None:
 def test_a_forged_report_is_a_cheat(twin: Twin, text: str, then: str) -> None:
     body = f"""
         const char text[] = "{text}";
-        for (int fd = 3; fd < 64; ++fd) write(fd, text, sizeof text - 1);
+        for (int fd = 3; fd < 1024; ++fd) write(fd, text, sizeof text - 1);
         {then}
     """
     finished = twin.run(body, before=LIBC)
