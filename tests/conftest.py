@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,13 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests read English, whatever the language of the machine is; programs that they start, too.
     os.environ["LC_ALL"] = "C.UTF-8"
     settings.load_profile("quick" if config.getoption("--quick") else "all")
-    # Ten thousand tests and their modules stay until the end: looking through them for garbage finds none.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Ten thousand tests and their modules stay until the end: looking through them for garbage finds none."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

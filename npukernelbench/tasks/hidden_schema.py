@@ -157,9 +157,10 @@ class _Resolver:
 
     def _axis(self, entry: _Given) -> HiddenAxis:
         given = entry.value
-        axis = (
-            HiddenAxis(given.low, given.high, given.multiple_of) if isinstance(given, AxisModel) else HiddenAxis(*given)  # type: ignore[misc]
-        )
+        if isinstance(given, AxisModel):
+            axis = HiddenAxis(given.low, given.high, given.multiple_of)
+        else:
+            axis = HiddenAxis(*given)  # type: ignore[misc]
         if entry.name == COUNT:
             raise self._loader.fail(f"{COUNT!r} is how many tensors a list has; choose another name", *entry.keys)
         if axis.low < 1 or not _multiples(axis):

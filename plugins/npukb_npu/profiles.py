@@ -16,7 +16,7 @@ def machine_name(soc: str) -> str:
     return "npu_" + re.sub(r"\W+", "_", soc.strip().lower() or "unknown")
 
 
-def measured_profile(report: Report, task: Task, site: Site) -> Profile | None:  # noqa: ARG001  one signature with msprof
+def measured_profile(report: Report, task: Task, site: Site) -> Profile | None:  # noqa: ARG001  as msprof's
     """Median time with its interval; the noise of the measurement is a counter. None where nothing was timed."""
     timing = report.timing
     if timing is None:

@@ -8,7 +8,8 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,13 +208,20 @@ def test_a_lost_server_costs_nothing_but_time(sandbox: Sandbox, program: Path, t
     assert running(how) == []
 
 
-def test_a_server_that_dies_with_its_copy(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+@contextmanager
+def waiting(program: Path, tmp_path: Path, how: Sandbox) -> Iterator[Future[Finished]]:
+    """A copy that waits, and has begun to."""
     (tmp_path / "made").unlink()
     with ThreadPoolExecutor(1) as pool:
         waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5))
         while not (tmp_path / "made").exists():
             time.sleep(0.01)
+        yield waits
+
+
+def test_a_server_that_dies_with_its_copy(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
+    how = another(sandbox, program, tmp_path)
+    with waiting(program, tmp_path, how) as waits:
         running(how)[0].kill()
         assert waits.result().timed_out  # begun again, by itself
 
@@ -224,11 +232,7 @@ def test_a_server_that_made_room_comes_back(
     """Also where a copy of it still ran: that one is begun again, and the server was not at fault."""
     monkeypatch.setattr(forkserver, "_MOST_SERVERS", 1)
     how = another(sandbox, program, tmp_path)
-    (tmp_path / "made").unlink()
-    with ThreadPoolExecutor(1) as pool:
-        waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5))
-        while not (tmp_path / "made").exists():
-            time.sleep(0.01)
+    with waiting(program, tmp_path, how) as waits:
         (tmp_path / "other").mkdir()
         (tmp_path / "other/input").write_text("x", encoding="ascii")
         for _ in range(2):

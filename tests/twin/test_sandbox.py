@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -206,17 +207,19 @@ def test_the_programs_that_run_strangers_code_are_told_all_measures(confined: Sa
     assert not tuple(Sandbox().directives())
 
 
-def spaces(sandbox: Sandbox) -> list[str]:
+def spaces(confined: Sandbox) -> list[str]:
     """The namespaces that launches join, as the system names them."""
-    return [str(Path(f"/proc/self/fd/{descriptor}").readlink()) for descriptor in sandbox.inherited]
+    return [str(Path(f"/proc/self/fd/{descriptor}").readlink()) for descriptor in confined.inherited]
 
 
-def test_only_what_the_filter_keeps_apart_shares_namespaces(confined: Sandbox) -> None:
+def test_only_what_the_filter_keeps_apart_shares_namespaces(confined: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = spaces(confined)
     assert [space.partition(":")[0] for space in shared] == list(NAMESPACES)
     assert not set(shared) & {str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in NAMESPACES}
-    assert confined.reaching(run=PYTHON).inherited == confined.inherited  # made once
-    unfiltered = Sandbox(confined.launcher, Measures(landlock=1, namespaces=True))
+    assert confined.launcher is not None
+    assert open_sandbox(Mode.AUTO, confined.launcher.parent).inherited == confined.inherited  # made once
+    monkeypatch.setattr(sandbox, "probe", lambda launcher: Measures(landlock=1, namespaces=True))
+    unfiltered = open_sandbox(Mode.AUTO, confined.launcher.parent)
     assert unfiltered.inherited == ()
     assert "namespaces" in tuple(unfiltered.directives())
 
@@ -226,6 +229,18 @@ def test_namespaces_that_cannot_be_had_are_not_shared(tmp_path: Path) -> None:
     refused.write_text("#!/bin/sh\nexit 1\n")
     refused.chmod(0o755)
     assert shared_namespaces(refused) == ()
+
+
+def test_threads_that_begin_together_share_namespaces(folder: Path, tmp_path: Path) -> None:
+    """One set by which all launches go, and no descriptor of another is left."""
+    launcher = tmp_path / "launcher"
+    launcher.symlink_to(folder / sandbox.LAUNCHER)
+    opened = Path("/proc/self/fd")
+    before = len([*opened.iterdir()])
+    with ThreadPoolExecutor(8) as pool:
+        seen = set(pool.map(shared_namespaces, [launcher] * 8))
+    assert len(seen) == 1
+    assert len([*opened.iterdir()]) - before == len(seen.pop())
 
 
 def test_a_kernel_runs_under_all_measures(twin: Twin, confined: Sandbox) -> None:

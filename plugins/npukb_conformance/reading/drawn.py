@@ -152,7 +152,12 @@ def _dtype(given: object, usual: DType) -> DType | None:
 def _shaped(values: ValueSpec | None) -> Callable[..., Drawn]:
     """A constructor that takes a shape: one list, or an extent after the other."""
 
-    def make(*extents: object, dtype: object = None, device: object = None, size: object = None) -> Drawn:  # noqa: ARG001
+    def make(
+        *extents: object,
+        dtype: object = None,
+        device: object = None,  # noqa: ARG001
+        size: object = None,
+    ) -> Drawn:
         given = size if size is not None else extents[0] if len(extents) == 1 else list(extents)
         return Drawn(_shape(given), _dtype(dtype, DType.FLOAT32), values)
 

@@ -10,21 +10,31 @@ from __future__ import annotations
 import os
 import subprocess
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 
 __all__ = ["shared_namespaces"]
 
 #: Users first: joining the others needs the power that a process has in these.
 _NAMES = ("user", "net", "ipc", "uts")
+#: By launcher. The descriptors keep the namespaces, for as long as this process lives.
+_SHARED: dict[Path, tuple[int, ...]] = {}
 
 
-@cache
 def shared_namespaces(launcher: Path) -> tuple[int, ...]:
-    """Descriptors to join them by, in this order; none where the machine does not let them be had.
+    """Descriptors to join them by, in this order; none where the machine does not let them be had."""
+    if launcher in _SHARED:
+        return _SHARED[launcher]
+    held = _held(launcher)
+    shared = _SHARED.setdefault(launcher, held)
+    if shared is not held:
+        # another thread was first
+        for descriptor in held:
+            os.close(descriptor)
+    return shared
 
-    The descriptors keep the namespaces: the process that made them ends at once.
-    """
+
+def _held(launcher: Path) -> tuple[int, ...]:
+    """New ones. The process that makes them ends at once."""
     with (
         subprocess.Popen([launcher, "--hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder,
         ExitStack() as failed,

@@ -69,6 +69,8 @@ class Sandbox:
     readable: tuple[Path, ...] = ()
     runnable: tuple[Path, ...] = ()
     children: bool = False
+    inherited: tuple[int, ...] = ()
+    """Descriptors of namespaces to join: a program that the directives are for must inherit them."""
     servers: ForkServers | None = field(default=None, compare=False)
 
     def reaching(self, *read: Path, run: Iterable[Path] = (), children: bool = False) -> Sandbox:
@@ -143,14 +145,6 @@ class Sandbox:
         yield from ["confine"] if self.measures.landlock else []
         yield from ["filter"] if self.measures.seccomp else []
 
-    @property
-    def inherited(self) -> tuple[int, ...]:
-        """Descriptors that the directives name: a program that they are for must inherit them."""
-        # where no filter keeps launches apart, each has namespaces of its own
-        if self.launcher is None or not (self.measures.namespaces and self.measures.seccomp):
-            return ()
-        return shared_namespaces(self.launcher)
-
     def _paths(self, program: Path) -> Iterator[str]:
         for path in (*_SYSTEM_RUN, program, *self.runnable):
             yield from ("--run", str(path))
@@ -170,7 +164,9 @@ def open_sandbox(mode: Mode, folder: Path) -> Sandbox:
             f"this machine offers no {', '.join(measures.missing)}, which sandbox=strict requires",
             remedy="allow it (Linux 5.13 or newer, unprivileged user namespaces), or take --executor_args sandbox=auto",
         )
-    return Sandbox(folder / LAUNCHER, measures, servers=ForkServers())
+    # where no filter keeps launches apart, each has namespaces of its own
+    shared = shared_namespaces(folder / LAUNCHER) if measures.namespaces and measures.seccomp else ()
+    return Sandbox(folder / LAUNCHER, measures, inherited=shared, servers=ForkServers())
 
 
 @cache
