@@ -175,6 +175,9 @@ class _Awaited(HTTPResponse):
             self.fp.close()
             self.fp = self._from.makefile("rb")
         self._from.settimeout(_TRANSFER_S)
+        # The connection holds its last answer, and the server its connections: what leads back would make a circle,
+        # and sockets of a server that nobody holds would stay open until it is looked for.
+        del self._check, self._from
         super().begin()
 
     def _silent(self) -> bool:

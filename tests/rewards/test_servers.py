@@ -7,6 +7,7 @@ import shutil
 import ssl
 import subprocess
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.nouns import Outcome, Owner
 from npukernelbench.rewards import Answer, Question, RemoteScorer, Reward
-from npukernelbench.rewards.servers import PENDING_HEADER
+from npukernelbench.rewards.servers import PENDING_HEADER, Server
 from npukernelbench.rewards.texts import rewards_for
 from npukernelbench.rewards.trl import kernel_reward
 from npukernelbench.rewards.verl import compute_score
@@ -192,6 +193,18 @@ def test_nor_is_one_that_sends_tickets_first(
     assert numbers(made)
     assert slow.batches == [6]
     assert slow.checks >= 1
+
+
+def test_connections_close_with_the_server_that_nobody_holds(judges: Any) -> None:
+    """At once: a trainer makes many servers, and garbage is looked for seldom."""
+    (judge,) = judges("well")
+    server = Server(judge.url)
+    server.post("/score", json.dumps({"answers": []}).encode())
+    open_one, gone = server._idle[0].sock, weakref.ref(server)
+    assert open_one.fileno() > 0
+    del server
+    assert gone() is None
+    assert open_one.fileno() == -1
 
 
 def test_the_least_busy_judge_is_asked(judges: Any) -> None:
