@@ -48,6 +48,8 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # The usual 700 new objects are one judgement's: what tests share would be looked through again and again.
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

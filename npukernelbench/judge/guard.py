@@ -106,9 +106,12 @@ def file_names(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: A
     ]
 
 
-def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:  # noqa: ARG001
+def include_paths(candidate: Candidate, task: Task) -> list[Diagnostic]:
     """No ``#include`` of an absolute path, of a parent-relative one that is no file of the candidate, and none whose
     file only a macro knows."""
+    # Reading takes a quarter of a second per mebibyte: what is refused for its size is not read.
+    if size_limit(candidate, task):
+        return []
     # A source of a mebibyte has room for a hundred thousand of them.
     return list(islice(_forbidden_includes(candidate), _MAX_REPORTED))
 

@@ -136,6 +136,14 @@ def test_the_number_of_reports_is_bounded():
     assert len(guard.include_paths(candidate('#include "/x"\n' * 1000), TASK)) == 20
 
 
+def test_what_is_refused_for_its_size_is_not_read_for_includes():
+    text = '#include "/x"\n' * (guard.MAX_SOURCE_BYTES // 14)
+    assert guard.size_limit(candidate(text), TASK) == []
+    assert guard.include_paths(candidate(text), TASK)
+    assert guard.size_limit(candidate(text * 2), TASK)
+    assert guard.include_paths(candidate(text * 2), TASK) == []
+
+
 @pytest.mark.parametrize(
     "piece",
     [

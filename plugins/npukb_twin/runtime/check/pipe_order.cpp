@@ -14,6 +14,7 @@
 #include "check/journal.h"
 #include "check/late_stores.h"
 #include "check/tracker.h"
+#include "process/huge_pages.h"
 
 namespace twin {
 
@@ -48,7 +49,7 @@ OrderTables* TakeTables(uint32_t blocks) {
         return tables;
     }
     auto* tables = static_cast<OrderTables*>(malloc(sizeof(OrderTables)));
-    auto* memory = static_cast<uint32_t*>(calloc(size_t{OrderTables::kCount} * blocks, sizeof(uint32_t)));
+    auto* memory = static_cast<uint32_t*>(LazyZeros(size_t{OrderTables::kCount} * blocks * sizeof(uint32_t)));
     if (tables == nullptr || memory == nullptr) abort();
     tables->written = memory;
     for (uint32_t*& read : tables->read) read = memory += blocks;

@@ -20,6 +20,11 @@ constexpr int kShared = 512 << 10;  // larger pieces, most of which is never tou
 
 uint64_t Up(uint64_t address) { return (address + kHuge - 1) / kHuge * kHuge; }
 
+void* Mapped(uint64_t bytes) {
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
 // Whether a program gets large pages where it asks for them.
 bool Given() {
     char text[64];
@@ -46,12 +51,13 @@ void BeginHeap() {
 }
 
 void* HugeZeros(size_t bytes) {
-    uint64_t room = Up(bytes) + kHuge;
-    void* mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED) return nullptr;
+    void* mapped = Mapped(Up(bytes) + kHuge);
+    if (mapped == nullptr) return nullptr;
     uint64_t begin = Up(reinterpret_cast<uint64_t>(mapped));
     madvise(reinterpret_cast<void*>(begin), Up(bytes), MADV_HUGEPAGE);
     return reinterpret_cast<void*>(begin);
 }
+
+void* LazyZeros(size_t bytes) { return Mapped(bytes); }
 
 }  // namespace twin

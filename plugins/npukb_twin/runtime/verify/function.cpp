@@ -208,9 +208,9 @@ class Proof {
         bool changed = false;
         for (uint32_t i = 0; i < static_cast<uint32_t>(agreed_.registers); ++i)
             changed = Met(line, i, &to.registers[i], from.registers[i]) || changed;
-        size_t kept = 0;
+        size_t kept = 0, behind = 0;
         for (Slot& slot : to.slots) {
-            const Slot* other = from.Find({slot.frame, slot.at}, slot.bytes);
+            const Slot* other = from.FindNext(&behind, slot);
             changed = changed || other == nullptr;
             if (other == nullptr) continue;
             uint64_t place = static_cast<uint64_t>(slot.at) << 8 | slot.frame << 5 | 16;
@@ -234,8 +234,9 @@ class Proof {
         for (int i = 0; i < agreed_.registers; ++i) {
             if (to.registers[i] != from.registers[i]) uses_->Meet(to.registers[i], from.registers[i]);
         }
+        size_t behind = 0;
         for (const Slot& slot : from.slots) {
-            const Slot* other = to.Find({slot.frame, slot.at}, slot.bytes);
+            const Slot* other = to.FindNext(&behind, slot);
             if (other == nullptr)
                 uses_->Lose(slot);
             else if (other->value != slot.value)

@@ -16,6 +16,7 @@ struct Slot {
     uint8_t bytes;
     int64_t at;
     Value value;
+    bool LiesBefore(uint32_t other, int64_t place) const { return frame < other || (frame == other && at < place); }
 };
 
 struct State {
@@ -30,8 +31,7 @@ struct State {
         size_t low = 0, high = slots.size();
         while (low < high) {
             size_t middle = (low + high) / 2;
-            const Slot& slot = slots[middle];
-            if (slot.frame < frame || (slot.frame == frame && slot.at < at))
+            if (slots[middle].LiesBefore(frame, at))
                 low = middle + 1;
             else
                 high = middle;
@@ -43,6 +43,15 @@ struct State {
         if (i == slots.size()) return nullptr;
         const Slot& slot = slots[i];
         bool same = slot.frame == place.symbol && slot.at == place.offset && slot.bytes == bytes;
+        return same ? &slot : nullptr;
+    }
+    // The slot that lies where `wanted` does, which comes behind those that were asked for before: `at` says how far
+    // they lead.
+    const Slot* FindNext(size_t* at, const Slot& wanted) const {
+        while (*at < slots.size() && slots[*at].LiesBefore(wanted.frame, wanted.at)) ++*at;
+        if (*at == slots.size()) return nullptr;
+        const Slot& slot = slots[*at];
+        bool same = slot.frame == wanted.frame && slot.at == wanted.at && slot.bytes == wanted.bytes;
         return same ? &slot : nullptr;
     }
     // Forgets what lies in [from, to).

@@ -4,7 +4,7 @@
 namespace twin {
 namespace {
 
-constexpr size_t kFirstSlots = 1024;
+constexpr size_t kFirstSlots = 1024;  // a power of two, as every larger number of them
 
 uint64_t Raw(int64_t number) { return static_cast<uint64_t>(number); }
 
@@ -29,8 +29,8 @@ void Symbols::Grow() {
     larger.Resize(2 * found_.size());
     for (uint32_t symbol : found_) {
         if (symbol == 0) continue;
-        size_t at = HashOf(keys_[symbol].origin, keys_[symbol].words) % larger.size();
-        while (larger[at] != 0) at = (at + 1) % larger.size();
+        size_t at = HashOf(keys_[symbol].origin, keys_[symbol].words) & (larger.size() - 1);
+        while (larger[at] != 0) at = (at + 1) & (larger.size() - 1);
         larger[at] = symbol;
     }
     found_ = larger;
@@ -38,8 +38,8 @@ void Symbols::Grow() {
 
 Value Symbols::Of(Origin origin, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) {
     Key key{origin, {a, b, c, d, e}};
-    size_t at = HashOf(origin, key.words) % found_.size();
-    for (; found_[at] != 0; at = (at + 1) % found_.size()) {
+    size_t last = found_.size() - 1, at = HashOf(origin, key.words) & last;
+    for (; found_[at] != 0; at = (at + 1) & last) {
         const Key& other = keys_[found_[at]];
         if (other.origin == origin && memcmp(other.words, key.words, sizeof key.words) == 0) return {found_[at], 0};
     }
