@@ -165,13 +165,37 @@ def test_a_copy_works_in_its_own_folder(sandbox: Sandbox, program: Path, tmp_pat
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_memory_of_a_copy_is_cleared(sandbox: Sandbox, program: Path, tmp_path: Path, large: bool) -> None:
+def test_memory_of_a_copy_is_cleared(
+    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
     """Also where its pages come from large ones of its server's and are used again."""
-    stop = replace(STOP, large=large)
-    for _ in range(3):
-        assert made(program, "a", tmp_path, sandbox, stop) == [0]
-    asked = [process.args for process in running(sandbox)]
-    assert any(("--large" in words) == (large and forkserver._has_room()) for words in asked)
+    monkeypatch.setattr(forkserver, "_MANY_COPIES", 1)
+    stop, how = replace(STOP, large=large), another(sandbox, program, tmp_path)
+    for _ in range(4):
+        assert made(program, "a", tmp_path, how, stop) == [0]
+    *_, server = running(how)
+    assert ("--large" in server.args) == (large and forkserver._has_room())
+
+
+@pytest.mark.skipif(not forkserver._has_room(), reason="needs large pages, and memory to spare")
+def test_a_server_with_many_copies_gets_memory_of_its_own(
+    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the one before goes on until it ends, and that server with it."""
+    monkeypatch.setattr(forkserver, "_MANY_COPIES", 3)
+    stop, how = replace(STOP, large=True), another(sandbox, program, tmp_path)
+    assert copy(program, "x", tmp_path, how, stop=stop).returncode == 7  # not served: the first of this kind
+    large = []
+    with waiting(program, tmp_path, how, stop) as waits:
+        [before] = running(how)
+        for _ in range(4):
+            assert copy(program, "x", tmp_path / "other", how, stop=stop).returncode == 7
+            [server] = running(how)
+            large.append("--large" in server.args)
+        assert before.poll() is None
+        assert waits.result().timed_out
+    assert large == [False, False, True, True]
+    before.wait(LIMITS.wall_s)
 
 
 def test_how_a_copy_ends_is_told(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
@@ -209,11 +233,11 @@ def test_a_lost_server_costs_nothing_but_time(sandbox: Sandbox, program: Path, t
 
 
 @contextmanager
-def waiting(program: Path, tmp_path: Path, how: Sandbox) -> Iterator[Future[Finished]]:
+def waiting(program: Path, tmp_path: Path, how: Sandbox, stop: Stop = STOP) -> Iterator[Future[Finished]]:
     """A copy that waits, and has begun to."""
     (tmp_path / "made").unlink()
     with ThreadPoolExecutor(1) as pool:
-        waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5))
+        waits = pool.submit(copy, program, "l", tmp_path, how, replace(LIMITS, wall_s=1.5), stop)
         while not (tmp_path / "made").exists():
             time.sleep(0.01)
         yield waits
@@ -400,13 +424,18 @@ BODY = 'extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y) {\n   
     ],
     ids=["right", "a missing name", "wrong types", "an assertion", "both kinds of cores"],
 )
-def test_copies_of_the_compiler_make_the_same(twin: Twin, sandbox: Sandbox, tmp_path: Path, body: str) -> None:
-    """The same diagnostics at the same lines, and images that are equal to the byte."""
+def test_copies_of_the_compiler_make_the_same(
+    twin: Twin, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """The same diagnostics at the same lines, and images that are equal to the byte. From the third copy on its code
+    lies in memory of its own.
+    """
+    monkeypatch.setattr(forkserver, "_MANY_COPIES", 2)
     runtime = twin.executor._ready()
     made = []
-    for name, servers in (("plain", None), ("copy", sandbox.servers)):
+    for name, servers, turns in (("plain", None, 1), ("copy", sandbox.servers, 4)):
         how = replace(runtime, sandbox=replace(sandbox, servers=servers))
-        for turn in range(3):
+        for turn in range(turns):
             work = tmp_path / f"{name}{turn}"
             work.mkdir()
             candidate = Candidate({driver.KERNEL_FILE: HEAD + BODY % body}, "")
@@ -424,4 +453,6 @@ def test_copies_of_the_compiler_make_the_same(twin: Twin, sandbox: Sandbox, tmp_
             made.append((compiled.outcome, compiled.diagnostics, [path.read_bytes() for path in paths]))
     assert made[1:] == made[:-1]
     assert (made[0][0] is Outcome.OK) == bool(made[0][2])
-    assert any("kernel.unit.cc" in process.args for process in running(sandbox))
+    compilers = [process.args for process in running(sandbox) if "kernel.unit.cc" in process.args]
+    assert compilers
+    assert any("--large" in words for words in compilers) == forkserver._has_room()

@@ -31,6 +31,9 @@ _ANSWER_BYTES = 1024
 _ENDED = re.compile(r"ended (-?\d+)\n")
 _MOST_SERVERS = 8
 _MOST_REMEMBERED = 256
+#: From this many copies on, memory of its own for a program's code has cost less than it saves: to fill it takes as
+#: long as two kernels. Most commands compile fewer.
+_MANY_COPIES = 16
 _END_S = 5.0
 #: What has to be free where programs get memory of their own for their code, some hundred megabytes.
 _ROOM_BYTES = 2 << 30
@@ -43,8 +46,8 @@ _CONTAINER = Path("/sys/fs/cgroup")
 class Stop:
     """Where copies of a program part: at opening ``path`` to read, spelled as the program spells it. ``made`` is what
     it has opened to write by then; ``files`` (name and text) and ``folders`` are what lies in its folder before, since
-    compilers look for the folders of headers when they start. The code of a ``large`` program is worth memory of its
-    own.
+    compilers look for the folders of headers when they start. The code of a ``large`` program that is copied often is
+    worth memory of its own.
     """
 
     path: str
@@ -61,8 +64,9 @@ class ServerLostError(Exception):
 class Copy:
     """One running copy, by the methods of :class:`subprocess.Popen` that callers of both need."""
 
-    def __init__(self, answer: socket.socket) -> None:
+    def __init__(self, answer: socket.socket, server: _Server) -> None:
         self._answer = answer
+        self._server = server  # which ends when nobody holds it, and its copies with it
         self._returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -112,9 +116,11 @@ class Copy:
 
 
 class _Server:
-    """One started program that waits for calls."""
+    """One started program that waits for calls; one that is ``large`` has memory of its own for its code."""
 
-    def __init__(self, words: Sequence[str], stop: Stop, environment: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str], stop: Stop, environment: Mapping[str, str], large: bool) -> None:
+        self.large = large
+        self.copies = 0
         scratch = Scratch("start")
         folder = scratch.path
         for name in stop.folders:
@@ -126,7 +132,6 @@ class _Server:
         # requests wait in the socket while the program starts; one that never listens must not hold every caller
         self._control.settimeout(_END_S)
         launcher, *rest = words
-        large = ("--large",) if stop.large and _has_room() else ()
         with inner:
             command = (
                 launcher,
@@ -136,7 +141,7 @@ class _Server:
                 stop.path,
                 "--made",
                 stop.made,
-                *large,
+                *(("--large",) if large else ()),
                 *rest,
             )
             self._process = subprocess.Popen(
@@ -161,7 +166,8 @@ class _Server:
             except OSError:
                 mine.close()
                 raise
-        return Copy(mine)
+        self.copies += 1
+        return Copy(mine, self)
 
     def close(self) -> None:
         """End it, and the copies that still run; in a fork, let go of what it inherited."""
@@ -233,7 +239,10 @@ class ForkServers:
             # taken out and put back at the end: the order of the keys is the order of use
             server = self._servers.pop(key, None)
             try:
-                server = server or _Server(words, stop, environment)
+                grown = server is not None and server.copies >= _MANY_COPIES and stop.large and not server.large
+                if server is None or (grown and _has_room()):
+                    # copies of the one before go on, and it with them
+                    server = _Server(words, stop, environment, large=grown)
                 self._servers[key] = server
                 copy = server.start(own, output)
             except OSError:
