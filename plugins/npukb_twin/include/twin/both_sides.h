@@ -31,10 +31,10 @@ struct TransDataConfig {
 namespace tiling {
 
 struct Mc2InitTiling {
-    uint8_t reserved[64] = {};
+    uint8_t reserved[64]{};
 };
 struct Mc2CcTiling {
-    uint8_t reserved[280] = {};
+    uint8_t reserved[280]{};
 };
 
 #define NPUKB_TILING_BEGIN(name) struct name {
