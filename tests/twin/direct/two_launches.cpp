@@ -8,24 +8,17 @@ extern "C" __global__ __aicore__ void scale_in(GM_ADDR x, GM_ADDR out, Tiling ti
 {
     if (GetBlockIdx() != 0) return;
     TPipe pipe;
-    TQue<QuePosition::VECIN, 1> in;
-    TQue<QuePosition::VECOUT, 1> result;
+    TBuf<TPosition::VECCALC> room;
+    pipe.InitBuffer(room, tiling.length * sizeof(float));
+    LocalTensor<float> a = room.Get<float>();
     GlobalTensor<float> from, to;
     from.SetGlobalBuffer((__gm__ float*)x);
     to.SetGlobalBuffer((__gm__ float*)out);
-    pipe.InitBuffer(in, 1, tiling.length * sizeof(float));
-    pipe.InitBuffer(result, 1, tiling.length * sizeof(float));
-    LocalTensor<float> a = in.AllocTensor<float>();
     DataCopy(a, from, tiling.length);
-    in.EnQue(a);
-    a = in.DeQue<float>();
-    LocalTensor<float> b = result.AllocTensor<float>();
-    Muls(b, a, tiling.scale, tiling.length);
-    result.EnQue(b);
-    b = result.DeQue<float>();
-    DataCopy(to, b, tiling.length);
-    in.FreeTensor(a);
-    result.FreeTensor(b);
+    PipeBarrier<PIPE_ALL>();
+    Muls(a, a, tiling.scale, tiling.length);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, a, tiling.length);
 }
 
 namespace mine {
@@ -43,14 +36,13 @@ __global__ __aicore__ void add_up(GM_ADDR x, GM_ADDR y, GM_ADDR z, __gm__ Tiling
     c.SetGlobalBuffer((__gm__ T*)z);
     pipe.InitBuffer(in, 2, n * sizeof(T));
     pipe.InitBuffer(result, 1, n * sizeof(T));
-    LocalTensor<T> p = in.AllocTensor<T>(), q = in.AllocTensor<T>();
+    LocalTensor<T> p = in.AllocTensor<T>(), q = in.AllocTensor<T>(), r = result.AllocTensor<T>();
     DataCopy(p, a, n);
     DataCopy(q, b, n);
     in.EnQue(p);
     in.EnQue(q);
     p = in.DeQue<T>();
     q = in.DeQue<T>();
-    LocalTensor<T> r = result.AllocTensor<T>();
     Add(r, p, q, n);
     result.EnQue(r);
     r = result.DeQue<T>();

@@ -110,14 +110,6 @@ NPUKB_API constexpr auto Crd2Idx(const CoordType& coord, const ShapeType&, const
     return npukb::PlaceOf(coord, stride);
 }
 
-#ifndef NPUKB_TRANS_DATA
-#define NPUKB_TRANS_DATA
-struct TransDataConfig {
-    DataFormat srcFormat;
-    DataFormat dstFormat;
-};
-#endif
-
 template <typename T, typename U>
 struct TransDataParams {
     T srcLayout;

@@ -34,12 +34,8 @@ enum class AtomicMode : uint8_t { None, Add, Max, Min };
 
 // Built-in patterns of GatherMask are numbers; a tensor of bits is given as its view.
 struct GatherMaskCall {
-    const BufferView* dst;
-    const BufferView* src;
-    const BufferView* bits;
-    uint32_t pattern;
-    uint32_t count;
-    uint32_t element_bytes;
+    const BufferView *dst, *src, *bits;
+    uint32_t pattern, count, element_bytes;
     uint8_t counted;
 };
 

@@ -4,14 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "both_sides.h"
 #include "types.h"
-
-#ifndef likely
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#endif
-#ifndef unlikely
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-#endif
 
 namespace AscendC {
 

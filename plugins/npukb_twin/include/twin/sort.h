@@ -50,11 +50,6 @@ struct MrgSortSrcList {
     LocalTensor<T> src4;
 };
 
-#ifndef NPUKB_TOPK_MODE
-#define NPUKB_TOPK_MODE
-enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
-#endif
-
 template <typename T>
 NPUKB_API void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<uint32_t>& src1,
                       const int32_t repeatTime) {

@@ -1,5 +1,6 @@
 // Tensors: handles on global memory and on the unified buffer.
 #pragma once
+#include "both_sides.h"
 #include "move_abi.h"
 #include "types.h"
 
@@ -88,11 +89,6 @@ struct TBuffAddr {
     uint64_t bufferAddr;
     uint8_t logicPos;
 };
-
-#ifndef NPUKB_DATA_FORMAT
-#define NPUKB_DATA_FORMAT
-enum class DataFormat : uint8_t { ND, NZ, NCHW, NC1HWC0, NHWC, NCDHW, NDC1HWC0, FRACTAL_Z_3D };
-#endif
 
 inline constexpr uint32_t K_MAX_SHAPE_DIM = 8;
 

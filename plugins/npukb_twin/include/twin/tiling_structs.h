@@ -2,21 +2,11 @@
 // order in which the host's tiling functions write them. The runtime reads the shapes in them and ignores how the work
 // would be cut.
 #pragma once
-#include <stdint.h>
-
+#include "both_sides.h"
 #include "narrow.h"
 
 // The structures live in AscendC::tiling, where kernels may declare them ahead; AscendC and the global namespace have
 // their names.
-#ifndef NPUKB_PLAIN_TILING  // a file that launches kernels may include both sides
-#define NPUKB_PLAIN_TILING
-namespace AscendC {
-namespace tiling {
-#include "plain_tiling.def"
-}  // namespace tiling
-}  // namespace AscendC
-#endif
-
 #define NPUKB_TILING_BEGIN(name) using AscendC::tiling::name;
 #define NPUKB_TILING_FIELD(type, name)
 #define NPUKB_TILING_END(name)
@@ -24,9 +14,6 @@ namespace tiling {
 #undef NPUKB_TILING_BEGIN
 #undef NPUKB_TILING_FIELD
 #undef NPUKB_TILING_END
-
-using AscendC::tiling::Mc2CcTiling;
-using AscendC::tiling::Mc2InitTiling;
 
 namespace AscendC {
 
@@ -77,15 +64,6 @@ struct NormalizePara {
         : aLength(a), rLength(r), rLengthWithPadding(padded) {}
     uint32_t aLength = 0, rLength = 0, rLengthWithPadding = 0;
 };
-
-#ifndef NPUKB_REDUCE_PATTERNS
-#define NPUKB_REDUCE_PATTERNS
-enum class ReducePattern : uint32_t {
-#define NPUKB_REDUCE_PATTERN(name) name,
-#include "reduce_patterns.def"
-#undef NPUKB_REDUCE_PATTERN
-};
-#endif
 
 struct WelfordUpdateParam {
     uint32_t rnLength = 1, abLength = 0, abComputeLength = 0;

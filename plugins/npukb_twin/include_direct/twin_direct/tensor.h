@@ -22,21 +22,21 @@
 namespace c10 {
 
 enum class ScalarType : int8_t {
-    Byte = 0,
-    Char = 1,
-    Short = 2,
-    Int = 3,
-    Long = 4,
-    Half = 5,
-    Float = 6,
-    Double = 7,
+    Byte,
+    Char,
+    Short,
+    Int,
+    Long,
+    Half,
+    Float,
+    Double,
     ComplexFloat = 9,
-    ComplexDouble = 10,
-    Bool = 11,
+    ComplexDouble,
+    Bool,
     BFloat16 = 15,
     UInt16 = 27,
-    UInt32 = 28,
-    UInt64 = 29,
+    UInt32,
+    UInt64,
     Undefined = 44
 };
 

@@ -37,11 +37,3 @@
 #include "twin_host/matmul_tiling.h"
 #include "twin_host/op_def.h"
 #include "twin_host/tiling_shape.h"
-
-// Hints to a compiler, which sources use as if the language had them.
-#ifndef likely
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#endif
-#ifndef unlikely
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-#endif

@@ -24,16 +24,16 @@ enum class HcclServerType : uint32_t { AICPU = 0, AICORE, CCU, MAX };
 enum class InitValueType { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
 
 enum class ScalarType : uint32_t {
-    UINT64 = 0,
-    INT64 = 1,
-    UINT32 = 2,
-    INT32 = 3,
-    UINT16 = 4,
-    INT16 = 5,
-    UINT8 = 6,
-    INT8 = 7,
-    FLOAT32 = 8,
-    FLOAT16 = 9,
+    UINT64,
+    INT64,
+    UINT32,
+    INT32,
+    UINT16,
+    INT16,
+    UINT8,
+    INT8,
+    FLOAT32,
+    FLOAT16,
     INVALID_DTYPE = static_cast<uint32_t>(-1),
 };
 

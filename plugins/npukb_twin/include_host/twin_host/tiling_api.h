@@ -1,5 +1,6 @@
 // Host-side helpers of the kernel library: sizes of temporary space and library tiling structures.
 #pragma once
+#include "../../include/twin/both_sides.h"
 #include "twin_host/platform.h"
 #include "twin_host/tiling_data.h"
 
@@ -27,17 +28,6 @@ namespace optiling {
 #undef NPUKB_TILING_FIELD
 #undef NPUKB_TILING_END
 }  // namespace optiling
-
-#ifndef NPUKB_PLAIN_TILING  // a file that launches kernels may include both sides
-#define NPUKB_PLAIN_TILING
-namespace AscendC {
-namespace tiling {
-#include "../../include/twin/plain_tiling.def"
-}  // namespace tiling
-}  // namespace AscendC
-#endif
-using AscendC::tiling::Mc2CcTiling;
-using AscendC::tiling::Mc2InitTiling;
 
 namespace npukb_host {
 // The plain structure of either form of a tiling structure, and how the one gets into the other.
@@ -156,14 +146,6 @@ void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const bool 
 void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t type_size, const uint32_t sum_type_size, const bool reuse,
                           uint32_t& most, uint32_t& least);
 
-#ifndef NPUKB_REDUCE_PATTERNS
-#define NPUKB_REDUCE_PATTERNS
-enum class ReducePattern : uint32_t {
-#define NPUKB_REDUCE_PATTERN(name) name,
-#include "../../include/twin/reduce_patterns.def"
-#undef NPUKB_REDUCE_PATTERN
-};
-#endif
 #define NPUKB_REDUCE(name)                                                                                           \
     inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const ge::DataType type, ReducePattern, bool, bool, \
                                          uint32_t& most, uint32_t& least) {                                          \

@@ -106,10 +106,6 @@ void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t, const uint
     npukb_host::Put(out, plain);
 }
 
-#ifndef NPUKB_TOPK_MODE
-#define NPUKB_TOPK_MODE
-enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
-#endif
 bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const int32_t inner, const int32_t outer,
                           const bool reuse, const bool with_index, TopKMode mode, const bool largest,
                           const uint32_t type_size, uint32_t& most, uint32_t& least);

@@ -4,11 +4,6 @@
 
 namespace AscendC {
 
-#ifndef NPUKB_BLOCK_CUBE
-#define NPUKB_BLOCK_CUBE
-inline constexpr uint32_t BLOCK_CUBE = 16;
-#endif
-
 void GetAscendQuantMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
 void GetAscendQuantTmpBufferFactorSize(const uint32_t type_size, uint32_t& times, uint32_t& extra);
 void GetAscendDequantMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least);
@@ -22,20 +17,16 @@ void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t type_size, c
 void GetSelectWithBytesMaskMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size,
                                          const ge::Shape& mask, const uint32_t mask_type_size, const bool reuse_mask,
                                          uint32_t& most, uint32_t& least);
-inline uint32_t GetSelectWithBytesMaskMinTmpSize(const ge::Shape& first, const ge::Shape& second,
-                                                 const uint32_t type_size, const ge::Shape& mask,
-                                                 const uint32_t mask_type_size, const bool reuse_mask) {
-    uint32_t most = 0, least = 0;
-    GetSelectWithBytesMaskMaxMinTmpSize(first, second, type_size, mask, mask_type_size, reuse_mask, most, least);
-    return least;
-}
-inline uint32_t GetSelectWithBytesMaskMaxTmpSize(const ge::Shape& first, const ge::Shape& second,
-                                                 const uint32_t type_size, const ge::Shape& mask,
-                                                 const uint32_t mask_type_size, const bool reuse_mask) {
-    uint32_t most = 0, least = 0;
-    GetSelectWithBytesMaskMaxMinTmpSize(first, second, type_size, mask, mask_type_size, reuse_mask, most, least);
-    return most;
-}
+#define NPUKB_SELECT_SIZE(name, size)                                                                                 \
+    inline uint32_t name(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size,                   \
+                         const ge::Shape& mask, const uint32_t mask_type_size, const bool reuse_mask) {               \
+        uint32_t most = 0, least = 0;                                                                                 \
+        GetSelectWithBytesMaskMaxMinTmpSize(first, second, type_size, mask, mask_type_size, reuse_mask, most, least); \
+        return size;                                                                                                  \
+    }
+NPUKB_SELECT_SIZE(GetSelectWithBytesMaskMinTmpSize, least)
+NPUKB_SELECT_SIZE(GetSelectWithBytesMaskMaxTmpSize, most)
+#undef NPUKB_SELECT_SIZE
 void GetSelectMaxMinTmpSize(const ge::Shape& first, const ge::Shape& second, const uint32_t type_size,
                             const ge::Shape& mask, const uint32_t mask_type_size, const bool reuse_mask, uint32_t& most,
                             uint32_t& least);
@@ -90,17 +81,6 @@ void GetConfusionTransposeOnlyTilingInfo(const ge::Shape& shape, const uint32_t 
     GetTransposeTilingInfo(shape, space, type_size, 7, out);
 }
 
-#ifndef NPUKB_DATA_FORMAT
-#define NPUKB_DATA_FORMAT
-enum class DataFormat : uint8_t { ND = 0, NZ, NCHW, NC1HWC0, NHWC, NCDHW, NDC1HWC0, FRACTAL_Z_3D };
-#endif
-#ifndef NPUKB_TRANS_DATA
-#define NPUKB_TRANS_DATA
-struct TransDataConfig {
-    DataFormat srcFormat;
-    DataFormat dstFormat;
-};
-#endif
 // False where the library does not convert between these formats.
 bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC& platform, const ge::Shape& src,
                                const ge::Shape& dst, const ge::DataType type, const TransDataConfig& config,

@@ -242,11 +242,11 @@ void Journal::PushLanes(const JournalEntry& e, uint64_t address, int step) {
             const Operand& o = strcmp(e.operands[i].role, "src0") == 0 ? e.v.src0 : e.v.src1;
             const auto from = PlaceOf(e.v, e.lanes, o, r, lane);
             Push({false, e.core, e.operands[i].range.begin + from.offset, from.bytes > 8 ? 8 : from.bytes, e.sequence,
-                  step, e.operands[i].role, static_cast<int>(o.dtype)});
+                  step, static_cast<int>(o.dtype), e.operands[i].role});
         }
         if (Row(e.v.op).Reads(bits::Dst))
-            Push({false, e.core, address, Bytes(e.v.dst.dtype), e.sequence, step, "dst",
-                  static_cast<int>(e.v.dst.dtype)});
+            Push({false, e.core, address, Bytes(e.v.dst.dtype), e.sequence, step, static_cast<int>(e.v.dst.dtype),
+                  "dst"});
     });
 }
 
@@ -259,7 +259,7 @@ void Journal::PushScalar(const JournalEntry& e, int step) {
         if (read.core != e.core || read.pipe != Pipe::S || read.count == 0 || read.operands[0].write) continue;
         const JournalOperand& o = read.operands[0];
         if (o.range.bytes != bytes) continue;
-        Place from{o.global, e.core, o.range.begin, bytes, s, step, "scalar", static_cast<int>(e.v.dst.dtype)};
+        Place from{o.global, e.core, o.range.begin, bytes, s, step, static_cast<int>(e.v.dst.dtype), "scalar"};
         uint8_t value[8] = {};
         if (ValueAt(from, value) && memcmp(value, &e.v.scalar, bytes) == 0) return Push(from);
     }
@@ -291,7 +291,7 @@ void Journal::PushShare(const JournalEntry& e, const JournalOperand& from, const
     const uint64_t some[] = {first, first + share / 2, first + share - 1};
     for (int i = 0; i < 3; ++i) {
         if ((i > 0 && some[i] == some[i - 1]) || (some[i] + 1) * bytes > total) continue;
-        Push({from.global, e.core, AddressAt(from.range, some[i] * bytes), bytes, e.sequence, step, from.role, dtype});
+        Push({from.global, e.core, AddressAt(from.range, some[i] * bytes), bytes, e.sequence, step, dtype, from.role});
     }
 }
 
@@ -351,7 +351,7 @@ void Journal::PushShort(const Place& place, int step) {
         }
     }
     if (below != 0 && place.address - below < kFar)
-        Push({false, place.core, below - 1, 1, place.limit, step, kBelow, -1});
+        Push({false, place.core, below - 1, 1, place.limit, step, -1, kBelow});
 }
 
 // Who wrote nearest to a place of global memory that nobody wrote to.
@@ -388,7 +388,7 @@ int Journal::Neighbours(const Place& place, JournalStep* steps, int most) const 
 int Journal::Follow(int watch, JournalStep* steps, int most) {
     const auto& w = watched_[watch];
     auto address = reinterpret_cast<uint64_t>(launch_->memory[w.buffer].address) + w.offset;
-    const Place start{true, -1, address, w.bytes, kForEver, -1, "", -1};
+    const Place start{true, -1, address, w.bytes, kForEver, -1, -1, ""};
     place_count_ = 0;
     Push(start);
     int count = 0;

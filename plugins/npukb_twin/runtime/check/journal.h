@@ -73,9 +73,8 @@ class Journal {
         uint64_t address;
         uint32_t bytes;
         uint64_t limit;  // written by an instruction before this one
-        int parent;
+        int parent, dtype;
         const char* role;
-        int dtype;
     };
     static constexpr int kMostWatches = 16, kOperands = 12, kPlaces = 256;
     static constexpr uint64_t kEntries = 1u << 19, kContents = 1u << 29, kMostContent = 1u << 20;

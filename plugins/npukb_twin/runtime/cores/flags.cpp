@@ -33,7 +33,9 @@ void CheckPipes(Core& core, Pipe from, Pipe to, const char* operation, const voi
                  static_cast<int>(from), static_cast<int>(to));
 }
 
-void CheckEvent(Core& core, Pipe from, Pipe to, int32_t id, const char* operation, const void* pc) {
+// This core, which has to have such an event.
+Core& CoreOfEvent(Pipe from, Pipe to, int32_t id, const char* operation, const void* pc) {
+    Core& core = ThisCore();
     CheckPipes(core, from, to, operation, pc);
     if (id < 0 || id >= kFlagIds) {
         core.Violate("bad_event_id", pc, "Take ids from AllocEventID or FetchEventID.",
@@ -46,7 +48,7 @@ void CheckEvent(Core& core, Pipe from, Pipe to, int32_t id, const char* operatio
         core.Warn("bad_event_pair", pc, "Use PipeBarrier<PIPE_ALL> where the scalar unit has to wait.",
                   "%s<%s_%s>: no event of a cube core with its scalar unit is documented", operation, PipeName(from),
                   PipeName(to));
-        return;
+        return core;
     }
     if (!LegalPair(core.kind, from, to)) {
         const char* remedy = core.kind == CoreKind::Vector ? "Use two different pipes of S, V, MTE2 and MTE3."
@@ -54,6 +56,14 @@ void CheckEvent(Core& core, Pipe from, Pipe to, int32_t id, const char* operatio
         core.Violate("bad_event_pair", pc, remedy, "%s<%s_%s>: the %s core has no such event", operation,
                      PipeName(from), PipeName(to), CoreKindName(core.kind));
     }
+    return core;
+}
+
+// The scalar unit issues an operation on a flag.
+void IssueEvent(Core& core, Pipe from, Pipe to, int32_t id, const char* operation, const void* pc) {
+    if (core.launch->journal != nullptr)
+        core.launch->journal->Event(core, operation, pc, "%s_%s %d", PipeName(from), PipeName(to), id);
+    core.time.Scalar(core.launch->machine.scalar_issue_cycles);
 }
 
 }  // namespace
@@ -64,8 +74,7 @@ extern "C" {
 void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id) {
     using namespace twin;
     const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    CheckEvent(core, from, to, id, "SetFlag", pc);
+    Core& core = CoreOfEvent(from, to, id, "SetFlag", pc);
     int f = static_cast<int>(from), t = static_cast<int>(to);
     if (core.flags[f][t] >> id & 1) {
         core.Violate("flag_set_twice", pc, "Wait for the flag before setting it again.",
@@ -73,17 +82,14 @@ void npukb_flag_set(npukb::Pipe from, npukb::Pipe to, int32_t id) {
     }
     core.flags[f][t] = static_cast<uint8_t>(core.flags[f][t] | 1u << id);
     core.flag_set_by[f][t] = pc;
-    if (core.launch->journal != nullptr)
-        core.launch->journal->Event(core, "SetFlag", pc, "%s_%s %d", PipeName(from), PipeName(to), id);
-    core.time.Scalar(core.launch->machine.scalar_issue_cycles);
+    IssueEvent(core, from, to, id, "SetFlag", pc);
     core.flag_time[f][t][id] = core.time.At(from);
 }
 
 void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id) {
     using namespace twin;
     const void* pc = NPUKB_PC;
-    Core& core = ThisCore();
-    CheckEvent(core, from, to, id, "WaitFlag", pc);
+    Core& core = CoreOfEvent(from, to, id, "WaitFlag", pc);
     int f = static_cast<int>(from), t = static_cast<int>(to);
     if (!(core.flags[f][t] >> id & 1)) {
         core.Violate("deadlock", pc, "Set the flag, with the same event and id, before waiting for it.",
@@ -91,9 +97,7 @@ void npukb_flag_wait(npukb::Pipe from, npukb::Pipe to, int32_t id) {
                      PipeName(to), id);
     }
     core.flags[f][t] = static_cast<uint8_t>(core.flags[f][t] & ~(1u << id));
-    if (core.launch->journal != nullptr)
-        core.launch->journal->Event(core, "WaitFlag", pc, "%s_%s %d", PipeName(from), PipeName(to), id);
-    core.time.Scalar(core.launch->machine.scalar_issue_cycles);
+    IssueEvent(core, from, to, id, "WaitFlag", pc);
     core.Place(pc);
     core.time.HoldUntil(to, core.flag_time[f][t][id] + core.launch->machine.flag_cycles);
 }
@@ -114,8 +118,7 @@ int32_t npukb_event_id(npukb::Pipe from, npukb::Pipe to, int hold) {
 }
 
 void npukb_event_release(npukb::Pipe from, npukb::Pipe to, int32_t id) {
-    twin::Core& core = twin::ThisCore();
-    twin::CheckEvent(core, from, to, id, "ReleaseEventID", NPUKB_PC);
+    twin::Core& core = twin::CoreOfEvent(from, to, id, "ReleaseEventID", NPUKB_PC);
     uint8_t& held = core.held_ids[static_cast<int>(from)][static_cast<int>(to)];
     if ((held >> id & 1) == 0) {
         core.Warn("bad_event_id", NPUKB_PC, "Release what AllocEventID returned, once.",

@@ -49,10 +49,7 @@ extern "C" void npukb_drop_out(uint32_t element_bytes, uint32_t mode, const npuk
                             info->maskLastAxis);
     }
     call.ScratchFor(tmp, 0);
-    if (element_bytes == 2)
-        Run<half>(call, bits, dst, src, mask, keep, *info);
-    else
-        Run<float>(call, bits, dst, src, mask, keep, *info);
+    WithFloat(element_bytes, [&](auto zero) { Run<decltype(zero)>(call, bits, dst, src, mask, keep, *info); });
     call.Charge(element_bytes == 2 ? npukb::DType::F16 : npukb::DType::F32,
                 static_cast<int64_t>(info->firstAxis) * info->srcLastAxis, bits ? 2 : 4);
 }

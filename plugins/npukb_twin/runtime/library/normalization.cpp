@@ -43,11 +43,14 @@ void CheckBasic(const Library& call, bool wanted, int64_t rows, int64_t length, 
         call.name(), static_cast<long long>(rows), static_cast<long long>(length), static_cast<long long>(longest));
 }
 
-template <typename T>
-float ScalarOf(const void* scalar) {
-    T value;
-    memcpy(&value, scalar, sizeof value);
-    return ToFloat(value);
+// An argument of the elements' type.
+float ScalarOf(uint32_t element_bytes, const void* scalar) {
+    float value = 0;
+    WithFloat(element_bytes, [&](auto element) {
+        memcpy(&element, scalar, sizeof element);
+        value = ToFloat(element);
+    });
+    return value;
 }
 
 float MeanOf(float* scratch, const float* row, int64_t n) {
@@ -86,10 +89,9 @@ template <typename T>
 void RunLayerNorm(const Library& call, const Grid& g, const NormOperands& o, float alpha, float epsilon) {
     const T* x = call.Read<T>(o.x, Area(g.rows, g.padded), o.gx ? "srcLocal" : "inputX");
     const T* gx = o.gx ? call.Read<T>(o.gx, Area(g.rows, g.padded), "gxLocal") : nullptr;
-    const T* gamma = call.Read<T>(o.gamma, g.padded, "gamma");
-    const T* beta = call.Read<T>(o.beta, g.padded, "beta");
-    T* mean = call.Write<T>(o.mean, g.rows, "outputMean");
-    T* variance = call.Write<T>(o.variance, g.rows, "outputVariance");
+    const T *gamma = call.Read<T>(o.gamma, g.padded, "gamma"), *beta = call.Read<T>(o.beta, g.padded, "beta");
+    T *mean = call.Write<T>(o.mean, g.rows, "outputMean"),
+      *variance = call.Write<T>(o.variance, g.rows, "outputVariance");
     T* dst = call.Write<T>(o.dst, Area(g.rows, g.padded), "output");
     Rows rows(g.padded, 4);
     LoadRow(rows[2], gamma, g.padded);
@@ -220,10 +222,9 @@ void RunRmsNorm(const Library& call, const Grid& g, const BufferView* dst, const
 template <typename T>
 void RunBatchNorm(const Library& call, const Grid& g, const NormOperands& o, float epsilon) {
     const T* x = call.Read<T>(o.x, Area(g.rows, g.padded), "inputX");
-    const T* gamma = call.Read<T>(o.gamma, g.rows, "gamm");
-    const T* beta = call.Read<T>(o.beta, g.rows, "beta");
-    T* mean = call.Write<T>(o.mean, g.padded, "outputMean");
-    T* variance = call.Write<T>(o.variance, g.padded, "outputVariance");
+    const T *gamma = call.Read<T>(o.gamma, g.rows, "gamm"), *beta = call.Read<T>(o.beta, g.rows, "beta");
+    T *mean = call.Write<T>(o.mean, g.padded, "outputMean"),
+      *variance = call.Write<T>(o.variance, g.padded, "outputVariance");
     T* dst = call.Write<T>(o.dst, Area(g.rows, g.padded), "output");
     Rows rows(g.padded, 2);
     float *m = rows[0], *v = rows[1];
@@ -254,10 +255,9 @@ void RunGroupNorm(const Library& call, const GroupNormTiling& t, const NormOpera
     int64_t hw = t.hw, padded = t.hwAlignSize, channels = t.c, groups = t.g, depth = channels / groups;
     int64_t n = Area(Area(t.n, channels), padded);
     const T* x = call.Read<T>(o.x, n, "inputX");
-    const T* gamma = call.Read<T>(o.gamma, channels, "gamma");
-    const T* beta = call.Read<T>(o.beta, channels, "beta");
-    T* mean = call.Write<T>(o.mean, Area(t.n, groups), "outputMean");
-    T* variance = call.Write<T>(o.variance, Area(t.n, groups), "outputVariance");
+    const T *gamma = call.Read<T>(o.gamma, channels, "gamma"), *beta = call.Read<T>(o.beta, channels, "beta");
+    T *mean = call.Write<T>(o.mean, Area(t.n, groups), "outputMean"),
+      *variance = call.Write<T>(o.variance, Area(t.n, groups), "outputVariance");
     T* dst = call.Write<T>(o.dst, n, "output");
     Rows rows(depth * hw, 2);
     for (int64_t group = 0; group < t.n * groups; ++group) {
@@ -312,25 +312,22 @@ using namespace twin;
 
 extern "C" {
 
-void npukb_layer_norm(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* mean,
-                      const npukb::BufferView* variance, const npukb::BufferView* x, const npukb::BufferView* gamma,
-                      const npukb::BufferView* beta, const npukb::BufferView* tmp, const void* epsilon,
-                      const LayerNormTiling* t) {
+void npukb_layer_norm(uint32_t element_bytes, const BufferView* dst, const BufferView* mean, const BufferView* variance,
+                      const BufferView* x, const BufferView* gamma, const BufferView* beta, const BufferView* tmp,
+                      const void* epsilon, const LayerNormTiling* t) {
     Library call("LayerNorm", NPUKB_PC);
     Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
-    if (element_bytes == 2)
-        RunLayerNorm<half>(call, g, o, 0, ScalarOf<half>(epsilon));
-    else
-        RunLayerNorm<float>(call, g, o, 0, ScalarOf<float>(epsilon));
+    WithFloat(element_bytes,
+              [&](auto zero) { RunLayerNorm<decltype(zero)>(call, g, o, 0, ScalarOf(element_bytes, epsilon)); });
     Cost(call, g.rows * g.padded, 13, element_bytes);
 }
 
-void npukb_deep_norm(uint32_t element_bytes, uint32_t basic, const npukb::BufferView* dst,
-                     const npukb::BufferView* mean, const npukb::BufferView* variance, const npukb::BufferView* x,
-                     const npukb::BufferView* gx, const npukb::BufferView* beta, const npukb::BufferView* gamma,
-                     const npukb::BufferView* tmp, const void* alpha, const void* epsilon, const DeepNormTiling* t) {
+void npukb_deep_norm(uint32_t element_bytes, uint32_t basic, const BufferView* dst, const BufferView* mean,
+                     const BufferView* variance, const BufferView* x, const BufferView* gx, const BufferView* beta,
+                     const BufferView* gamma, const BufferView* tmp, const void* alpha, const void* epsilon,
+                     const DeepNormTiling* t) {
     Library call("DeepNorm", NPUKB_PC);
     Grid g = GridOf(call, *t, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2040);
@@ -340,17 +337,16 @@ void npukb_deep_norm(uint32_t element_bytes, uint32_t basic, const npukb::Buffer
     }
     call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, gx, gamma, beta};
-    if (element_bytes == 2)
-        RunLayerNorm<half>(call, g, o, ScalarOf<half>(alpha), ScalarOf<half>(epsilon));
-    else
-        RunLayerNorm<float>(call, g, o, ScalarOf<float>(alpha), ScalarOf<float>(epsilon));
+    WithFloat(element_bytes, [&](auto zero) {
+        RunLayerNorm<decltype(zero)>(call, g, o, ScalarOf(element_bytes, alpha), ScalarOf(element_bytes, epsilon));
+    });
     Cost(call, g.rows * g.padded, 15, element_bytes);
 }
 
-void npukb_normalize(uint32_t types, uint32_t flags, const npukb::BufferView* dst, const npukb::BufferView* rstd,
-                     const npukb::BufferView* mean, const npukb::BufferView* variance, const npukb::BufferView* x,
-                     const npukb::BufferView* gamma, const npukb::BufferView* beta, const npukb::BufferView* tmp,
-                     float epsilon, uint32_t rows, uint32_t length, uint32_t padded) {
+void npukb_normalize(uint32_t types, uint32_t flags, const BufferView* dst, const BufferView* rstd,
+                     const BufferView* mean, const BufferView* variance, const BufferView* x, const BufferView* gamma,
+                     const BufferView* beta, const BufferView* tmp, float epsilon, uint32_t rows, uint32_t length,
+                     uint32_t padded) {
     Library call(flags & 4 ? "Normalize" : "LayerNorm", NPUKB_PC);
     uint32_t element_bytes = types & 0xff;
     Grid g = GridOf(call, rows, length, padded, element_bytes);
@@ -365,69 +361,58 @@ void npukb_normalize(uint32_t types, uint32_t flags, const npukb::BufferView* ds
     Cost(call, g.rows * g.padded, flags & 4 ? 4 : 11, element_bytes);
 }
 
-void npukb_layer_norm_grad(uint32_t element_bytes, const npukb::BufferView* pd_x, const npukb::BufferView* for_gamma,
-                           const npukb::BufferView* dy, const npukb::BufferView* x, const npukb::BufferView* variance,
-                           const npukb::BufferView* mean, const npukb::BufferView* gamma, const npukb::BufferView* tmp,
-                           const void* epsilon, const LayerNormGradTiling* t) {
+void npukb_layer_norm_grad(uint32_t element_bytes, const BufferView* pd_x, const BufferView* for_gamma,
+                           const BufferView* dy, const BufferView* x, const BufferView* variance,
+                           const BufferView* mean, const BufferView* gamma, const BufferView* tmp, const void* epsilon,
+                           const LayerNormGradTiling* t) {
     Library call("LayerNormGrad", NPUKB_PC);
     Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
     GradOperands o{pd_x, for_gamma, dy, x, variance, mean, gamma};
-    if (element_bytes == 2)
-        RunLayerNormGrad<half>(call, g, o, ScalarOf<half>(epsilon));
-    else
-        RunLayerNormGrad<float>(call, g, o, ScalarOf<float>(epsilon));
+    WithFloat(element_bytes,
+              [&](auto zero) { RunLayerNormGrad<decltype(zero)>(call, g, o, ScalarOf(element_bytes, epsilon)); });
     Cost(call, g.rows * g.padded, 24, element_bytes);
 }
 
-void npukb_layer_norm_grad_beta(uint32_t element_bytes, const npukb::BufferView* pd_gamma,
-                                const npukb::BufferView* pd_beta, const npukb::BufferView* for_gamma,
-                                const npukb::BufferView* dy, const npukb::BufferView* tmp,
+void npukb_layer_norm_grad_beta(uint32_t element_bytes, const BufferView* pd_gamma, const BufferView* pd_beta,
+                                const BufferView* for_gamma, const BufferView* dy, const BufferView* tmp,
                                 const LayerNormGradBetaTiling* t) {
     Library call("LayerNormGradBeta", NPUKB_PC);
     Grid g = GridOf(call, *t, element_bytes);
     call.ScratchFor(tmp, 0);
-    if (element_bytes == 2)
-        RunGradBeta<half>(call, g, pd_gamma, pd_beta, for_gamma, dy);
-    else
-        RunGradBeta<float>(call, g, pd_gamma, pd_beta, for_gamma, dy);
+    WithFloat(element_bytes,
+              [&](auto zero) { RunGradBeta<decltype(zero)>(call, g, pd_gamma, pd_beta, for_gamma, dy); });
     Cost(call, g.rows * g.padded, 3, element_bytes);
 }
 
-void npukb_rms_norm(uint32_t element_bytes, uint32_t basic, const npukb::BufferView* dst, const npukb::BufferView* src,
-                    const npukb::BufferView* gamma, const npukb::BufferView* tmp, const void* epsilon,
-                    const RmsNormTiling* t) {
+void npukb_rms_norm(uint32_t element_bytes, uint32_t basic, const BufferView* dst, const BufferView* src,
+                    const BufferView* gamma, const BufferView* tmp, const void* epsilon, const RmsNormTiling* t) {
     Library call("RmsNorm", NPUKB_PC);
     Grid g = GridOf(call, *t, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2047);
     call.ScratchFor(tmp, 0);
-    if (element_bytes == 2)
-        RunRmsNorm<half>(call, g, dst, src, gamma, ScalarOf<half>(epsilon));
-    else
-        RunRmsNorm<float>(call, g, dst, src, gamma, ScalarOf<float>(epsilon));
+    WithFloat(element_bytes, [&](auto zero) {
+        RunRmsNorm<decltype(zero)>(call, g, dst, src, gamma, ScalarOf(element_bytes, epsilon));
+    });
     Cost(call, g.rows * g.padded, 7, element_bytes);
 }
 
-void npukb_batch_norm(uint32_t element_bytes, uint32_t basic, const npukb::BufferView* dst,
-                      const npukb::BufferView* mean, const npukb::BufferView* variance, const npukb::BufferView* x,
-                      const npukb::BufferView* gamma, const npukb::BufferView* beta, const npukb::BufferView* tmp,
-                      const void* epsilon, const BatchNormTiling* t) {
+void npukb_batch_norm(uint32_t element_bytes, uint32_t basic, const BufferView* dst, const BufferView* mean,
+                      const BufferView* variance, const BufferView* x, const BufferView* gamma, const BufferView* beta,
+                      const BufferView* tmp, const void* epsilon, const BatchNormTiling* t) {
     Library call("BatchNorm", NPUKB_PC);
     Grid g = GridOf(call, t->originalBLength, t->meanVarSize, t->meanVarSize, element_bytes);
     CheckBasic(call, basic != 0, g.rows, g.padded, 2047);
     call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
-    if (element_bytes == 2)
-        RunBatchNorm<half>(call, g, o, ScalarOf<half>(epsilon));
-    else
-        RunBatchNorm<float>(call, g, o, ScalarOf<float>(epsilon));
+    WithFloat(element_bytes,
+              [&](auto zero) { RunBatchNorm<decltype(zero)>(call, g, o, ScalarOf(element_bytes, epsilon)); });
     Cost(call, g.rows * g.padded, 9, element_bytes);
 }
 
-void npukb_group_norm(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* mean,
-                      const npukb::BufferView* variance, const npukb::BufferView* x, const npukb::BufferView* gamma,
-                      const npukb::BufferView* beta, const npukb::BufferView* tmp, const void* epsilon,
-                      const GroupNormTiling* t) {
+void npukb_group_norm(uint32_t element_bytes, const BufferView* dst, const BufferView* mean, const BufferView* variance,
+                      const BufferView* x, const BufferView* gamma, const BufferView* beta, const BufferView* tmp,
+                      const void* epsilon, const GroupNormTiling* t) {
     Library call("GroupNorm", NPUKB_PC);
     Grid g = GridOf(call, static_cast<uint64_t>(t->n) * t->c, t->hw, t->hwAlignSize, element_bytes);
     if (t->g == 0 || t->c % t->g != 0) {
@@ -436,17 +421,14 @@ void npukb_group_norm(uint32_t element_bytes, const npukb::BufferView* dst, cons
     }
     call.ScratchFor(tmp, 0);
     NormOperands o{dst, mean, variance, x, nullptr, gamma, beta};
-    if (element_bytes == 2)
-        RunGroupNorm<half>(call, *t, o, ScalarOf<half>(epsilon));
-    else
-        RunGroupNorm<float>(call, *t, o, ScalarOf<float>(epsilon));
+    WithFloat(element_bytes,
+              [&](auto zero) { RunGroupNorm<decltype(zero)>(call, *t, o, ScalarOf(element_bytes, epsilon)); });
     Cost(call, g.rows * g.padded, 13, element_bytes);
 }
 
-void npukb_welford_update(uint32_t element_bytes, uint32_t in_place, const npukb::BufferView* out_mean,
-                          const npukb::BufferView* out_variance, const npukb::BufferView* in_mean,
-                          const npukb::BufferView* in_variance, const npukb::BufferView* x,
-                          const npukb::BufferView* tmp, const AscendC::WelfordUpdateParam* p) {
+void npukb_welford_update(uint32_t element_bytes, uint32_t in_place, const BufferView* out_mean,
+                          const BufferView* out_variance, const BufferView* in_mean, const BufferView* in_variance,
+                          const BufferView* x, const BufferView* tmp, const AscendC::WelfordUpdateParam* p) {
     Library call("WelfordUpdate", NPUKB_PC);
     if (p->rnLength != 1 || p->abLength * element_bytes % 32 != 0 || p->abComputeLength == 0 ||
         p->abComputeLength > p->abLength) {
@@ -457,16 +439,14 @@ void npukb_welford_update(uint32_t element_bytes, uint32_t in_place, const npukb
     }
     call.ScratchFor(tmp, 0);
     NormOperands in{nullptr, in_mean, in_variance, x, nullptr, nullptr, nullptr};
-    if (element_bytes == 2)
-        RunWelfordUpdate<half>(call, *p, in_place != 0, in, out_mean, out_variance);
-    else
-        RunWelfordUpdate<float>(call, *p, in_place != 0, in, out_mean, out_variance);
+    WithFloat(element_bytes, [&](auto zero) {
+        RunWelfordUpdate<decltype(zero)>(call, *p, in_place != 0, in, out_mean, out_variance);
+    });
     Cost(call, p->abComputeLength, 6, element_bytes);
 }
 
-void npukb_welford_finalize(const npukb::BufferView* out_mean, const npukb::BufferView* out_variance,
-                            const npukb::BufferView* in_mean, const npukb::BufferView* in_variance,
-                            const npukb::BufferView* counts, const npukb::BufferView* tmp,
+void npukb_welford_finalize(const BufferView* out_mean, const BufferView* out_variance, const BufferView* in_mean,
+                            const BufferView* in_variance, const BufferView* counts, const BufferView* tmp,
                             const AscendC::WelfordFinalizePara* p) {
     Library call("WelfordFinalize", NPUKB_PC);
     int64_t n = p->abLength;
@@ -499,7 +479,7 @@ void npukb_welford_finalize(const npukb::BufferView* out_mean, const npukb::Buff
     for (int64_t i = 0; i < n; ++i) work[i] = ((mean[i] - m) * (mean[i] - m) * count[i] + variance[i]) * p->rRec;
     *to_variance = RowSum(work, n);
     *to_mean = m;
-    call.Charge(npukb::DType::F32, n, 9);
+    call.Charge(DType::F32, n, 9);
 }
 
 }  // extern "C"

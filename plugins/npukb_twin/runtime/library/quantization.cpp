@@ -135,9 +135,9 @@ using namespace twin;
 
 extern "C" {
 
-void npukb_quant(uint32_t element_bytes, const npukb::BufferView* dst, const npukb::BufferView* src,
-                 const npukb::BufferView* scales, const npukb::BufferView* offsets, const npukb::BufferView* tmp,
-                 float scale, float offset, int64_t channels, int64_t count) {
+void npukb_quant(uint32_t element_bytes, const BufferView* dst, const BufferView* src, const BufferView* scales,
+                 const BufferView* offsets, const BufferView* tmp, float scale, float offset, int64_t channels,
+                 int64_t count) {
     Library call("AscendQuant", NPUKB_PC);
     if (scales != nullptr && (channels == 0 || channels % 32 != 0 || count % channels != 0)) {
         call.core().Violate("bad_shape", call.pc(), "Pad the channels to a multiple of 32 and quantise whole rows.",
@@ -150,15 +150,14 @@ void npukb_quant(uint32_t element_bytes, const npukb::BufferView* dst, const npu
                          static_cast<long long>(count));
     }
     call.ScratchFor(tmp, 0);
-    if (element_bytes == 2)
-        RunQuant<half>(call, dst, src, scales, offsets, scale, offset, channels, count);
-    else
-        RunQuant<float>(call, dst, src, scales, offsets, scale, offset, channels, count);
+    WithFloat(element_bytes, [&](auto zero) {
+        RunQuant<decltype(zero)>(call, dst, src, scales, offsets, scale, offset, channels, count);
+    });
     call.Charge(DType::F16, count, element_bytes == 2 ? 4 : 5);
 }
 
-void npukb_dequant(uint32_t types, uint32_t single_row, const npukb::BufferView* dst, const npukb::BufferView* src,
-                   const npukb::BufferView* scales, const void* scale, const npukb::BufferView* tmp,
+void npukb_dequant(uint32_t types, uint32_t single_row, const BufferView* dst, const BufferView* src,
+                   const BufferView* scales, const void* scale, const BufferView* tmp,
                    const AscendC::DequantParams* p) {
     Library call("AscendDequant", NPUKB_PC);
     auto type = static_cast<DType>(types & 0xff), scale_type = static_cast<DType>(types >> 8);
@@ -182,10 +181,9 @@ void npukb_dequant(uint32_t types, uint32_t single_row, const npukb::BufferView*
     call.Charge(DType::F32, s.rows * s.length, type == DType::F32 ? 2 : 3);
 }
 
-void npukb_anti_quant(uint32_t flags, const npukb::BufferView* dst, const npukb::BufferView* src,
-                      const npukb::BufferView* offsets, const npukb::BufferView* scales, const void* offset,
-                      const void* scale, const npukb::BufferView* tmp, uint32_t k,
-                      const AscendC::AntiQuantShapeInfo* shape) {
+void npukb_anti_quant(uint32_t flags, const BufferView* dst, const BufferView* src, const BufferView* offsets,
+                      const BufferView* scales, const void* offset, const void* scale, const BufferView* tmp,
+                      uint32_t k, const AscendC::AntiQuantShapeInfo* shape) {
     Library call("AscendAntiQuant", NPUKB_PC);
     call.ScratchFor(tmp, 0);
     if (flags & 2)

@@ -27,6 +27,15 @@ inline float ToFloat(half x) { return static_cast<float>(x); }
 inline float ToFloat(float x) { return x; }
 inline float ToFloat(bfloat16_t x) { return static_cast<float>(x); }
 
+// Calls f with a zero of the type of elements that are halves or floats.
+template <typename F>
+void WithFloat(uint32_t element_bytes, F f) {
+    if (element_bytes == 2)
+        f(half{});
+    else
+        f(float{});
+}
+
 template <typename T>
 void LoadRow(float* row, const T* src, int64_t n) {
     for (int64_t i = 0; i < n; ++i) row[i] = ToFloat(src[i]);

@@ -73,14 +73,20 @@ NPUKB_REAL double LgammaOfPositive(double x) {
     double result = direct ? near - log_first : far;
     return x < kInfinity ? result : x;
 }
+// Sine and cosine of pi x, but for the sign that they share.
+NPUKB_REAL void SinCosOfPi(double x, double& sine, double& cosine) {
+    double s, c;
+    SinCosOfRest(0.5 * kPi * (x - __builtin_rint(x)), s, c);
+    sine = 2.0 * s * c;
+    cosine = c * c - s * s;
+}
 // ln |gamma(x)|; infinite at the poles 0, -1, -2, …. Absolute error 1e-14 at negative x, where there are zeros.
 NPUKB_REAL double Lgamma(double x) {
     bool mirrored = x < 0.5;
     double log_gamma = LgammaOfPositive(mirrored ? 1.0 - x : x);
-    double s, c;
-    SinCosOfRest(0.5 * kPi * (x - __builtin_rint(x)), s, c);
-    double sine = Abs(2.0 * s * c);  // |sin(pi x)|
-    double mirror = (1.1447298858494002 - LogOfPositive(sine)) - log_gamma;
+    double sine, cosine;
+    SinCosOfPi(x, sine, cosine);
+    double mirror = (1.1447298858494002 - LogOfPositive(Abs(sine))) - log_gamma;
     mirror = sine == 0.0 ? kInfinity : mirror;
     double result = mirrored ? mirror : log_gamma;
     return Abs(x) == kInfinity ? kInfinity : result;
@@ -103,10 +109,9 @@ NPUKB_REAL double DigammaOfPositive(double x) {
 NPUKB_REAL double Digamma(double x) {
     bool mirrored = x < 0.5;
     double psi = DigammaOfPositive(mirrored ? 1.0 - x : x);
-    double s, c;
-    SinCosOfRest(0.5 * kPi * (x - __builtin_rint(x)), s, c);
-    double cotangent = (c * c - s * s) / (2.0 * s * c);
-    double mirror = psi - kPi * cotangent;
+    double sine, cosine;
+    SinCosOfPi(x, sine, cosine);
+    double mirror = psi - kPi * (cosine / sine);
     mirror = __builtin_rint(x) == x ? kNan : mirror;
     mirror = x == 0.0 ? WithSignOf(kInfinity, -x) : mirror;
     return mirrored ? mirror : psi;

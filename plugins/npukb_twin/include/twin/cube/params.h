@@ -1,5 +1,6 @@
 // Parameter structures of cube instructions.
 #pragma once
+#include "../both_sides.h"
 #include "../types.h"
 
 // How Fixpipe changes elements on their way out of L0C. The numbers are those of the instruction.
@@ -34,10 +35,6 @@ namespace AscendC {
 using ::QuantMode_t;
 
 inline constexpr uint32_t PAD_SIZE = 4;
-#ifndef NPUKB_BLOCK_CUBE
-#define NPUKB_BLOCK_CUBE
-inline constexpr uint32_t BLOCK_CUBE = 16;
-#endif
 
 // Strides and gaps are counted in fractals of 512 bytes.
 struct LoadData2DParams {

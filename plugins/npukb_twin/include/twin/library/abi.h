@@ -27,32 +27,23 @@ enum class Reduction : uint8_t { Sum, Mean, Max, Min, Prod, Any, All };
 namespace AscendC {
 
 struct SumParams {
-    uint32_t outter = 1;
-    uint32_t inner;
-    uint32_t n;
+    uint32_t outter = 1, inner, n;
 };
 
 struct MeanParams {
-    uint32_t outter = 1;
-    uint32_t inner;
-    uint32_t n;
+    uint32_t outter = 1, inner, n;
 };
 
 struct CumSumConfig {
-    bool isLastAxis{true};
-    bool isReuseSource{false};
-    bool outputLastRow{false};
+    bool isLastAxis = true, isReuseSource = false, outputLastRow = false;
 };
 
 struct CumSumInfo {
-    uint32_t outter{0};
-    uint32_t inner{0};
+    uint32_t outter = 0, inner = 0;
 };
 
 struct SelectWithBytesMaskShapeInfo {
-    uint32_t firstAxis = 0;
-    uint32_t srcLastAxis = 0;
-    uint32_t maskLastAxis = 0;
+    uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
 };
 
 }  // namespace AscendC

@@ -52,8 +52,12 @@ inline constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0, SoftmaxMode::S
 
 #define NPUKB_SOFTMAX_TYPES(name) \
     static_assert(npukb::kSame<T, half> || npukb::kSame<T, float>, #name " takes half and float only")
+// The tensors of a call, in the order of SoftMaxTensor.
+#define NPUKB_SOFTMAX_TENSORS(...) const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {__VA_ARGS__}
 #define NPUKB_NO_TMP
 #define NPUKB_WITH_TMP const LocalTensor<uint8_t>&sharedTmpBuffer,
+#define NPUKB_NO_REDUCE
+#define NPUKB_WITH_REDUCE const LocalTensor<T>&outReduceMax,
 
 namespace AscendC {
 
@@ -65,15 +69,8 @@ namespace AscendC {
                         const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                      \
                         tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {      \
         NPUKB_SOFTMAX_TYPES(name);                                                                             \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                     \
-                                                                    &sumTensor.npukb_view,                     \
-                                                                    &maxTensor.npukb_view,                     \
-                                                                    &srcTensor.npukb_view,                     \
-                                                                    nullptr,                                   \
-                                                                    nullptr,                                   \
-                                                                    nullptr,                                   \
-                                                                    nullptr,                                   \
-                                                                    tmp_view};                                 \
+        NPUKB_SOFTMAX_TENSORS(&dstTensor.npukb_view, &sumTensor.npukb_view, &maxTensor.npukb_view,             \
+                              &srcTensor.npukb_view, nullptr, nullptr, nullptr, nullptr, tmp_view);            \
         npukb_softmax(                                                                                         \
             npukb::kSoftMaxCode<npukb::SoftMaxKind::kind, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock>, \
             tensors, &softmaxShapeInfo, &tiling, &config);                                                     \
@@ -95,15 +92,8 @@ NPUKB_SOFTMAX(SimpleSoftMax, Simple, half, float, NPUKB_WITH_TMP, &sharedTmpBuff
     NPUKB_API void SoftMax(const LocalTensor<T>& dstTensor, const LocalTensor<T>& srcTensor,                       \
                            tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {       \
         NPUKB_SOFTMAX_TYPES(SoftMax);                                                                              \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                         \
-                                                                    nullptr,                                       \
-                                                                    nullptr,                                       \
-                                                                    &srcTensor.npukb_view,                         \
-                                                                    nullptr,                                       \
-                                                                    nullptr,                                       \
-                                                                    nullptr,                                       \
-                                                                    nullptr,                                       \
-                                                                    tmp_view};                                     \
+        NPUKB_SOFTMAX_TENSORS(&dstTensor.npukb_view, nullptr, nullptr, &srcTensor.npukb_view, nullptr, nullptr,    \
+                              nullptr, nullptr, tmp_view);                                                         \
         npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::SoftMax, sizeof(T), sizeof(T), false, isBasicBlock>, \
                       tensors, &softmaxShapeInfo, &tiling, &config);                                               \
     }
@@ -119,15 +109,9 @@ NPUKB_SOFTMAX(NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
                                 const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,                \
                                 bool isUpdate = false, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {            \
         NPUKB_SOFTMAX_TYPES(SoftmaxFlash);                                                                         \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                         \
-                                                                    &sumTensor.npukb_view,                         \
-                                                                    &maxTensor.npukb_view,                         \
-                                                                    &srcTensor.npukb_view,                         \
-                                                                    &expMaxTensor.npukb_view,                      \
-                                                                    &inSumTensor.npukb_view,                       \
-                                                                    &inMaxTensor.npukb_view,                       \
-                                                                    nullptr,                                       \
-                                                                    tmp_view};                                     \
+        NPUKB_SOFTMAX_TENSORS(&dstTensor.npukb_view, &sumTensor.npukb_view, &maxTensor.npukb_view,                 \
+                              &srcTensor.npukb_view, &expMaxTensor.npukb_view, &inSumTensor.npukb_view,            \
+                              &inMaxTensor.npukb_view, nullptr, tmp_view);                                         \
         uint32_t code = npukb::kSoftMaxCode<npukb::SoftMaxKind::Flash, sizeof(V), sizeof(S), false, isBasicBlock>; \
         npukb_softmax(code | (isUpdate ? npukb::kSoftMaxUpdate : 0), tensors, &softmaxShapeInfo, &tiling,          \
                       &SOFTMAX_DEFAULT_CFG);                                                                       \
@@ -138,59 +122,34 @@ NPUKB_SOFTMAX(half, float, NPUKB_NO_TMP, nullptr)
 NPUKB_SOFTMAX(half, float, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
 #undef NPUKB_SOFTMAX
 
-#define NPUKB_SOFTMAX(V, S, tmp, tmp_view)                                                                       \
-    template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,          \
-              bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                    \
-    NPUKB_API void SoftmaxFlashV2(const LocalTensor<V>& dstTensor, const LocalTensor<S>& expSumTensor,           \
-                                  const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,              \
-                                  const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inExpSumTensor,      \
-                                  const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,            \
-                                  const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                               \
-        NPUKB_SOFTMAX_TYPES(SoftmaxFlashV2);                                                                     \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {&dstTensor.npukb_view,                       \
-                                                                    &expSumTensor.npukb_view,                    \
-                                                                    &maxTensor.npukb_view,                       \
-                                                                    &srcTensor.npukb_view,                       \
-                                                                    &expMaxTensor.npukb_view,                    \
-                                                                    &inExpSumTensor.npukb_view,                  \
-                                                                    &inMaxTensor.npukb_view,                     \
-                                                                    nullptr,                                     \
-                                                                    tmp_view};                                   \
-        npukb_softmax(                                                                                           \
-            npukb::kSoftMaxCode<npukb::SoftMaxKind::FlashV2, sizeof(V), sizeof(S), isDataFormatNZ, isBasicBlock, \
-                                isUpdate, config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC>,               \
-            tensors, &softmaxShapeInfo, &tiling, &config);                                                       \
+// `reduces`: with the maximum of this piece alone as another result. Documented to compute nothing unless the results
+// are narrow, which can only be a mistake.
+#define NPUKB_SOFTMAX(V, S, reduces, reduce, reduce_view, tmp, tmp_view)                                           \
+    template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,            \
+              bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                      \
+    NPUKB_API void SoftmaxFlashV2(const LocalTensor<V>& dstTensor, reduce const LocalTensor<S>& expSumTensor,      \
+                                  const LocalTensor<S>& maxTensor, const LocalTensor<V>& srcTensor,                \
+                                  const LocalTensor<V>& expMaxTensor, const LocalTensor<S>& inExpSumTensor,        \
+                                  const LocalTensor<S>& inMaxTensor, tmp const SoftMaxTiling& tiling,              \
+                                  const SoftMaxShapeInfo& softmaxShapeInfo = {}) {                                 \
+        NPUKB_SOFTMAX_TYPES(SoftmaxFlashV2);                                                                       \
+        constexpr bool narrow = config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC;                            \
+        static_assert(                                                                                             \
+            narrow || !reduces,                                                                                    \
+            "SoftmaxFlashV2 with outReduceMax computes nothing unless config.mode is SOFTMAX_OUTPUT_WITHOUT_BRC"); \
+        NPUKB_SOFTMAX_TENSORS(&dstTensor.npukb_view, &expSumTensor.npukb_view, &maxTensor.npukb_view,              \
+                              &srcTensor.npukb_view, &expMaxTensor.npukb_view, &inExpSumTensor.npukb_view,         \
+                              &inMaxTensor.npukb_view, reduce_view, tmp_view);                                     \
+        npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::FlashV2, sizeof(V), sizeof(S), isDataFormatNZ,       \
+                                          isBasicBlock, isUpdate, narrow>,                                         \
+                      tensors, &softmaxShapeInfo, &tiling, &config);                                               \
     }
-NPUKB_SOFTMAX(T, T, NPUKB_NO_TMP, nullptr)
-NPUKB_SOFTMAX(T, T, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
-NPUKB_SOFTMAX(half, float, NPUKB_NO_TMP, nullptr)
-NPUKB_SOFTMAX(half, float, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
-#undef NPUKB_SOFTMAX
-
-// With the maximum of this piece alone as another result. Documented to compute nothing unless the results are narrow,
-// which can only be a mistake.
-#define NPUKB_SOFTMAX(tmp, tmp_view)                                                                                \
-    template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,             \
-              bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>                       \
-    NPUKB_API void SoftmaxFlashV2(const LocalTensor<T>& dstTensor, const LocalTensor<T>& outReduceMax,              \
-                                  const LocalTensor<T>& expSumTensor, const LocalTensor<T>& maxTensor,              \
-                                  const LocalTensor<T>& srcTensor, const LocalTensor<T>& expMaxTensor,              \
-                                  const LocalTensor<T>& inExpSumTensor, const LocalTensor<T>& inMaxTensor,          \
-                                  tmp const SoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) { \
-        NPUKB_SOFTMAX_TYPES(SoftmaxFlashV2);                                                                        \
-        static_assert(                                                                                              \
-            config.mode == SoftmaxMode::SOFTMAX_OUTPUT_WITHOUT_BRC,                                                 \
-            "SoftmaxFlashV2 with outReduceMax computes nothing unless config.mode is SOFTMAX_OUTPUT_WITHOUT_BRC");  \
-        const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {                                                \
-            &dstTensor.npukb_view,   &expSumTensor.npukb_view, &maxTensor.npukb_view,                               \
-            &srcTensor.npukb_view,   &expMaxTensor.npukb_view, &inExpSumTensor.npukb_view,                          \
-            &inMaxTensor.npukb_view, &outReduceMax.npukb_view, tmp_view};                                           \
-        npukb_softmax(npukb::kSoftMaxCode<npukb::SoftMaxKind::FlashV2, sizeof(T), sizeof(T), isDataFormatNZ,        \
-                                          isBasicBlock, isUpdate, true>,                                            \
-                      tensors, &softmaxShapeInfo, &tiling, &config);                                                \
-    }
-NPUKB_SOFTMAX(NPUKB_NO_TMP, nullptr)
-NPUKB_SOFTMAX(NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
+NPUKB_SOFTMAX(T, T, false, NPUKB_NO_REDUCE, nullptr, NPUKB_NO_TMP, nullptr)
+NPUKB_SOFTMAX(T, T, false, NPUKB_NO_REDUCE, nullptr, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
+NPUKB_SOFTMAX(half, float, false, NPUKB_NO_REDUCE, nullptr, NPUKB_NO_TMP, nullptr)
+NPUKB_SOFTMAX(half, float, false, NPUKB_NO_REDUCE, nullptr, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
+NPUKB_SOFTMAX(T, T, true, NPUKB_WITH_REDUCE, &outReduceMax.npukb_view, NPUKB_NO_TMP, nullptr)
+NPUKB_SOFTMAX(T, T, true, NPUKB_WITH_REDUCE, &outReduceMax.npukb_view, NPUKB_WITH_TMP, &sharedTmpBuffer.npukb_view)
 #undef NPUKB_SOFTMAX
 
 // Tiling computed in the kernel. How the work is cut does not concern the runtime: it is one piece.
@@ -240,10 +199,8 @@ NPUKB_API void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, 
                           const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
                           const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& softmaxShapeInfo = {}) {
     NPUKB_SOFTMAX_TYPES(LogSoftMax);
-    const npukb::BufferView* tensors[npukb::kSoftMaxTensors] = {
-        &dst.npukb_view, &sum.npukb_view, &max.npukb_view,
-        &src.npukb_view, nullptr,         nullptr,
-        nullptr,         nullptr,         &sharedTmpBuffer.npukb_view};
+    NPUKB_SOFTMAX_TENSORS(&dst.npukb_view, &sum.npukb_view, &max.npukb_view, &src.npukb_view, nullptr, nullptr, nullptr,
+                          nullptr, &sharedTmpBuffer.npukb_view);
     SoftMaxTiling shape;
     shape.srcM = tiling.srcM;
     shape.srcK = tiling.srcK;
@@ -266,5 +223,8 @@ NPUKB_API bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTe
 }  // namespace AscendC
 
 #undef NPUKB_SOFTMAX_TYPES
+#undef NPUKB_SOFTMAX_TENSORS
 #undef NPUKB_NO_TMP
 #undef NPUKB_WITH_TMP
+#undef NPUKB_NO_REDUCE
+#undef NPUKB_WITH_REDUCE

@@ -74,15 +74,9 @@ NPUKB_API constexpr MatmulConfig GetNormalConfig(const bool intrinsicsLimit = fa
                                                  const BatchOutMode bmmOutMode = BatchOutMode::SINGLE_BATCH) {
     MatmulConfig c;
     c.doNorm = true;
-    c.intrinsicsCheck = intrinsicsLimit;
-    c.isNBatch = batchLoop;
-    c.enVecND2NZ = isVecND2NZ;
-    c.batchMode = bmmMode;
-    c.iterateOrder = iterateOrder;
-    c.scheduleType = scheduleType;
-    c.enUnitFlag = enUnitFlag;
-    c.enableMixDualMaster = enableMixDualMaster;
-    c.bmmOutMode = bmmOutMode;
+    c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.enVecND2NZ = isVecND2NZ, c.batchMode = bmmMode;
+    c.iterateOrder = iterateOrder, c.scheduleType = scheduleType, c.enUnitFlag = enUnitFlag;
+    c.enableMixDualMaster = enableMixDualMaster, c.bmmOutMode = bmmOutMode;
     return c;
 }
 
@@ -95,17 +89,10 @@ NPUKB_API constexpr MatmulConfig GetMDLConfig(const bool intrinsicsLimit = false
                                               const bool enableKdimReorderLoad = false) {
     MatmulConfig c;
     c.doMultiDataLoad = true;
-    c.intrinsicsCheck = intrinsicsLimit;
-    c.isNBatch = batchLoop;
-    c.doMTE2Preload = doMTE2Preload;
-    c.enVecND2NZ = isVecND2NZ;
-    c.isPerTensor = isPerTensor;
-    c.hasAntiQuantOffset = hasAntiQuantOffset;
-    c.enUnitFlag = enUnitFlag;
-    c.enableUBReuse = enableUBReuse;
-    c.enableL1CacheUB = enableL1CacheUB;
-    c.enableMixDualMaster = enableMixDualMaster;
-    c.enableKdimReorderLoad = enableKdimReorderLoad;
+    c.intrinsicsCheck = intrinsicsLimit, c.isNBatch = batchLoop, c.doMTE2Preload = doMTE2Preload;
+    c.enVecND2NZ = isVecND2NZ, c.isPerTensor = isPerTensor, c.hasAntiQuantOffset = hasAntiQuantOffset;
+    c.enUnitFlag = enUnitFlag, c.enableUBReuse = enableUBReuse, c.enableL1CacheUB = enableL1CacheUB;
+    c.enableMixDualMaster = enableMixDualMaster, c.enableKdimReorderLoad = enableKdimReorderLoad;
     return c;
 }
 
@@ -114,8 +101,7 @@ NPUKB_API constexpr MatmulConfig GetSpecialMDLConfig(const bool intrinsicsLimit 
                                                      bool isPerTensor = false, bool hasAntiQuantOffset = false) {
     MatmulConfig c =
         GetMDLConfig(intrinsicsLimit, batchLoop, doMTE2Preload, isVecND2NZ, isPerTensor, hasAntiQuantOffset);
-    c.doMultiDataLoad = false;
-    c.doSpecialMDL = true;
+    c.doMultiDataLoad = false, c.doSpecialMDL = true;
     return c;
 }
 
@@ -124,10 +110,8 @@ NPUKB_API constexpr MatmulConfig GetIBShareNormConfig(const bool intrinsicsLimit
                                                       const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1,
                                                       const bool isDoubleCache = false, const bool enUnitFlag = true) {
     MatmulConfig c = GetNormalConfig(intrinsicsLimit, batchLoop, isVecND2NZ, bmmMode);
-    c.doNorm = false;
-    c.doIBShareNorm = true;
-    c.enableDoubleCache = isDoubleCache;
-    c.enUnitFlag = enUnitFlag;
+    c.doNorm = false, c.doIBShareNorm = true;
+    c.enableDoubleCache = isDoubleCache, c.enUnitFlag = enUnitFlag;
     return c;
 }
 
@@ -135,11 +119,8 @@ NPUKB_API constexpr MatmulConfig GetBasicConfig(const uint32_t basicM, const uin
                                                 const bool intrinsicsLimit = false, const bool batchLoop = false,
                                                 const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1) {
     MatmulConfig c = GetNormalConfig(intrinsicsLimit, batchLoop, false, bmmMode);
-    c.doNorm = false;
-    c.doBasicBlock = true;
-    c.basicM = basicM;
-    c.basicN = basicN;
-    c.basicK = basicK;
+    c.doNorm = false, c.doBasicBlock = true;
+    c.basicM = basicM, c.basicN = basicN, c.basicK = basicK;
     return c;
 }
 
@@ -150,15 +131,10 @@ NPUKB_API constexpr MatmulConfig GetSpecialBasicConfig(const uint32_t basicM, co
                                                        const bool intrinsicsLimit = false, const bool batchLoop = false,
                                                        const BatchMode bmmMode = BatchMode::BATCH_LESS_THAN_L1) {
     MatmulConfig c = GetBasicConfig(basicM, basicN, basicK, intrinsicsLimit, batchLoop, bmmMode);
-    c.doBasicBlock = false;
-    c.doSpecialBasicBlock = true;
-    c.singleCoreM = singleCoreM;
-    c.singleCoreN = singleCoreN;
-    c.singleCoreK = singleCoreK;
-    c.stepM = stepM;
-    c.stepN = stepN;
-    c.baseMN = basicM * basicN;
-    c.singleCoreMN = singleCoreM * singleCoreN;
+    c.doBasicBlock = false, c.doSpecialBasicBlock = true;
+    c.singleCoreM = singleCoreM, c.singleCoreN = singleCoreN, c.singleCoreK = singleCoreK;
+    c.stepM = stepM, c.stepN = stepN;
+    c.baseMN = basicM * basicN, c.singleCoreMN = singleCoreM * singleCoreN;
     return c;
 }
 
@@ -172,37 +148,21 @@ inline constexpr MatmulConfig MM_CFG_IBSHARE = CFG_IBSHARE_NORM;
 namespace npukb {
 
 constexpr void Apply(MatmulConfig& c, const MatmulShapeParams& p) {
-    c.singleCoreM = p.singleCoreM;
-    c.singleCoreN = p.singleCoreN;
-    c.singleCoreK = p.singleCoreK;
-    c.basicM = p.basicM;
-    c.basicN = p.basicN;
-    c.basicK = p.basicK;
+    c.singleCoreM = p.singleCoreM, c.singleCoreN = p.singleCoreN, c.singleCoreK = p.singleCoreK;
+    c.basicM = p.basicM, c.basicN = p.basicN, c.basicK = p.basicK;
 }
 constexpr void Apply(MatmulConfig& c, const MatmulQuantParams& p) {
-    c.isPerTensor = p.isPerTensor;
-    c.hasAntiQuantOffset = p.hasAntiQuantOffset;
+    c.isPerTensor = p.isPerTensor, c.hasAntiQuantOffset = p.hasAntiQuantOffset;
 }
 constexpr void Apply(MatmulConfig& c, const MatmulBatchParams& p) {
-    c.isNBatch = p.isNBatch;
-    c.batchMode = p.batchMode;
-    c.isBiasBatch = p.isBiasBatch;
-    c.bmmOutMode = p.bmmOutMode;
+    c.isNBatch = p.isNBatch, c.batchMode = p.batchMode, c.isBiasBatch = p.isBiasBatch, c.bmmOutMode = p.bmmOutMode;
 }
 constexpr void Apply(MatmulConfig& c, const MatmulFuncParams& p) {
-    c.intrinsicsCheck = p.intrinsicsCheck;
-    c.enVecND2NZ = p.enVecND2NZ;
-    c.enableDoubleCache = p.enableDoubleCache;
-    c.enableL1CacheUB = p.enableL1CacheUB;
-    c.doMTE2Preload = p.doMTE2Preload;
-    c.iterateOrder = p.iterateOrder;
-    c.scheduleType = p.scheduleType;
-    c.enableReuse = p.enableReuse;
-    c.enableUBReuse = p.enableUBReuse;
-    c.isPartialOutput = p.isPartialOutput;
-    c.isA2B2Shared = p.isA2B2Shared;
-    c.isEnableChannelSplit = p.isEnableChannelSplit;
-    c.enableKdimReorderLoad = p.enableKdimReorderLoad;
+    c.intrinsicsCheck = p.intrinsicsCheck, c.enVecND2NZ = p.enVecND2NZ, c.enableDoubleCache = p.enableDoubleCache;
+    c.enableL1CacheUB = p.enableL1CacheUB, c.doMTE2Preload = p.doMTE2Preload, c.iterateOrder = p.iterateOrder;
+    c.scheduleType = p.scheduleType, c.enableReuse = p.enableReuse, c.enableUBReuse = p.enableUBReuse;
+    c.isPartialOutput = p.isPartialOutput, c.isA2B2Shared = p.isA2B2Shared;
+    c.isEnableChannelSplit = p.isEnableChannelSplit, c.enableKdimReorderLoad = p.enableKdimReorderLoad;
 }
 
 }  // namespace npukb
