@@ -111,8 +111,7 @@ SPELLED = {
     "5_Shares": ((48, 1024), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
     "6_SelfGate": ((8, 64, 256), ValueSpec("normal", {"mean": 1.0, "std": 2.0})),
     "7_Soft": ((1 << 17,), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
-    # torch's upper bound is no value, ours is one.
-    "11_Unit": ((64, 2048), ValueSpec("integers", {"low": -8, "high": 7})),
+    "11_Unit": ((64, 2048), ValueSpec("integers", {"low": -4, "high": 5})),
 }
 
 
