@@ -28,8 +28,8 @@ def on_queues(depth: int, buffers: int, size_bytes: int) -> str:
 
 
 def on_vectors() -> str:
-    """``pipe``, the queues ``in`` and ``out`` and ``buffer``, all without memory yet, and 512 floats each of ``x``, ``y``
-    and the workspace as ``from``, ``to`` and ``spare``.
+    """``pipe``, the queues ``in`` and ``out`` and ``buffer``, all without memory yet, and 512 floats of ``x``, of ``y``
+    and of the workspace as ``from``, ``to`` and ``spare``.
     """
     return f"""
     TPipe pipe;

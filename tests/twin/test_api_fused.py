@@ -219,29 +219,20 @@ def test_bilinear_interpolation(twin: Twin) -> None:
     src = np.arange(1, 513, dtype=np.float16)
     weights = np.arange(2, 34, dtype=np.float16)
     offsets = np.arange(0, 1024, 32, dtype=np.uint32)
-    body = """TPipe pipe;
-    TBuf<TPosition::VECCALC> b_s, b_w, b_o, b_t, b_y;
-    pipe.InitBuffer(b_s, 1024);
-    pipe.InitBuffer(b_w, 64);
-    pipe.InitBuffer(b_o, 128);
+    body = f"""TPipe pipe;
+    {load("half", "a", 512)}
+    {load("half", "b", 32)}
+    {load("uint32_t", "c", 32)}
+    TBuf<TPosition::VECCALC> b_t, b_y;
     pipe.InitBuffer(b_t, 20480);
     pipe.InitBuffer(b_y, 512);
-    LocalTensor<half> s = b_s.Get<half>(), w = b_w.Get<half>(), l_y = b_y.Get<half>();
-    LocalTensor<uint32_t> o = b_o.Get<uint32_t>();
     LocalTensor<uint8_t> t = b_t.Get<uint8_t>();
-    GlobalTensor<half> gs, gw;
-    GlobalTensor<uint32_t> go;
-    gs.SetGlobalBuffer((__gm__ half*)a);
-    gw.SetGlobalBuffer((__gm__ half*)b);
-    go.SetGlobalBuffer((__gm__ uint32_t*)c);
-    DataCopy(s, gs, 512);
-    DataCopy(w, gw, 32);
-    DataCopy(o, go, 32);
-    BilinearInterpolation(l_y, s, o, w, 128, 2, false, 1, 128, 2, t);
-    """ + store("half", 256, 0) + """
-    uint64_t all[2] = {~0ull, ~0ull};
-    BilinearInterpolation(l_y, s, o, w, all, 2, true, 1, 128, 2, t);
-    """ + store("half", 256, 1)  # fmt: skip
+    LocalTensor<half> l_y = b_y.Get<half>();
+    BilinearInterpolation(l_y, l_a, l_c, l_b, 128, 2, false, 1, 128, 2, t);
+    {store("half", 256, 0)}
+    uint64_t all[2] = {{~0ull, ~0ull}};
+    BilinearInterpolation(l_y, l_a, l_c, l_b, all, 2, true, 1, 128, 2, t);
+    {store("half", 256, 1)}"""
     done = twin.run(body, {"a": src, "b": weights, "c": offsets}, {"y": ((2, 256), F16)})
     assert not done.diagnostics, [str(diagnostic) for diagnostic in done.diagnostics]
     rows = np.asarray(done.output())

@@ -11,7 +11,6 @@ from tests.twin.running import Twin
 from tests.twin.test_api_convert import load, store
 
 N = 512
-TYPES = [DType.FLOAT16, DType.FLOAT32]
 
 
 def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str]) -> np.ndarray:
@@ -34,7 +33,6 @@ def values_of(dtype: DType, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 1, N).astype(dtype.numpy())
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_block_and_pair_reductions(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     lanes, block = 256 // dtype.itemsize, 32 // dtype.itemsize
@@ -56,7 +54,6 @@ def test_block_and_pair_reductions(twin: Twin, dtype: DType) -> None:
     assert (rows[4][2:8] == -1).all(), "a fully masked block leaves its result as it was"
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_whole_reductions_and_their_layouts(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     lanes = 256 // dtype.itemsize
@@ -84,7 +81,6 @@ def test_whole_reductions_and_their_layouts(twin: Twin, dtype: DType) -> None:
     assert models.same(rows[5][0 : 2 * repeats : 2], models.tree(first))
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 @pytest.mark.parametrize("count", [N, 200, 5])
 def test_reductions_of_a_tensor(twin: Twin, dtype: DType, count: int) -> None:
     a = values_of(dtype)
@@ -107,7 +103,6 @@ def test_reductions_of_a_tensor(twin: Twin, dtype: DType, count: int) -> None:
     assert rows[2].view(index)[1] == a[:count].argmin()
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     t, lanes, block = dtype.ascend_c, 256 // dtype.itemsize, 32 // dtype.itemsize
@@ -149,7 +144,6 @@ def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
     assert rows[11][0] == models.tree(spread)
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     """ReduceSum in mask form is a tree over the sums of its repeats; scratch and result may be the source itself."""
     a = values_of(dtype)
@@ -191,7 +185,6 @@ def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     assert rows[7][0] == rows[0][0]
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_special_values(twin: Twin, dtype: DType) -> None:
     """NaN wins every maximum and minimum, signs of zero survive sums, infinities follow IEEE."""
     a = values_of(dtype)
