@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-import npukb_openai
 import npukb_search
 from npukb_search.openevolve import evaluator, score, told
 from npukernelbench.errors import ExecutorError
@@ -35,30 +34,16 @@ from npukernelbench.report.run_tables import run_tables
 from npukernelbench.run.runner import run
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.store import read_run
-from npukernelbench.tasks import Selected
-from npukernelbench.testing import FakePlugin, RecordingObserver, fake_plugins, make_plan, tiny_case, tiny_task
+from npukernelbench.testing import RecordingObserver
 from tests.suite import suite
 
 WORDS = {"wrong": "double", "crash": "crash", "broken": "compile_error", "right": "ok"}
 
 
 @pytest.fixture
-def plugins():
-    loaded = fake_plugins(FakePlugin())
-    loaded.register(npukb_search, "npukb_search")
-    loaded.register(npukb_openai, "npukb_openai")
-    return loaded
-
-
-@pytest.fixture
-def plan(server, tmp_path):
-    case = tiny_case("a")
-    return make_plan(
-        tmp_path / "run",
-        tasks=(Selected(tiny_task("Tiny", cases=(case,)), (case,)),),
-        model="openai",
-        model_args={"model": "m", "base_url": server.base_url, "backoff_s": 0.001, "max_retries": 0},
-    )
+def plugins(plugins):
+    plugins.register(npukb_search, "npukb_search")
+    return plugins
 
 
 def proposes(server, *kernels):
