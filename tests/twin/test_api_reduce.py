@@ -150,7 +150,7 @@ def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     lanes = 256 // dtype.itemsize
     repeats = N // lanes
     some = "uint64_t some[2] = {0xff0, 0};"
-    rows = run(twin, dtype, a, [
+    whole, masked, greatest, least, least_of_short, flat, greatest_of_all, in_place = run(twin, dtype, a, [
         f"ReduceSum(l_y, l_a, l_w, {lanes}, {repeats}, 8);",
         f"{some} ReduceSum(l_y, l_a, l_w, some, {repeats}, 8);",
         f"{some} ReduceMax(l_y, l_a, l_w, some, {repeats}, 8, true);",
@@ -171,18 +171,18 @@ def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     taken = np.full((repeats, lanes), -0.0, a.dtype)
     taken[:, 4:12] = grid[:, 4:12]
     inside = np.where(np.isin(np.arange(N) % lanes, range(4, 12)), a.astype(np.float64), np.nan)
-    assert rows[0][0] == levels(models.tree(grid))
-    assert rows[1][0] == levels(models.tree(taken))
-    assert (rows[2][0], rows[2].view(index)[1]) == (np.nanmax(inside), np.nanargmax(inside))
-    assert rows[3][0] == np.nanmin(inside)
+    assert whole[0] == levels(models.tree(grid))
+    assert masked[0] == levels(models.tree(taken))
+    assert (greatest[0], greatest.view(index)[1]) == (np.nanmax(inside), np.nanargmax(inside))
+    assert least[0] == np.nanmin(inside)
     short = np.where(np.arange(N) % lanes < lanes - 1, a.astype(np.float64), np.nan)
-    assert (rows[4][0], rows[4].view(index)[1]) == (np.nanmin(short), np.nanargmin(short))
+    assert (least_of_short[0], least_of_short.view(index)[1]) == (np.nanmin(short), np.nanargmin(short))
     total = a.dtype.type(0)
     for part in models.tree(grid):
         total = a.dtype.type(total + part)
-    assert rows[5][0] == total
-    assert (rows[6][0], rows[6].view(index)[1]) == (a.max(), a.argmax())
-    assert rows[7][0] == rows[0][0]
+    assert flat[0] == total
+    assert (greatest_of_all[0], greatest_of_all.view(index)[1]) == (a.max(), a.argmax())
+    assert in_place[0] == whole[0]
 
 
 def test_special_values(twin: Twin, dtype: DType) -> None:

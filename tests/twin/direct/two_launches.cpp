@@ -35,29 +35,19 @@ __global__ __aicore__ void add_up(GM_ADDR x, GM_ADDR y, GM_ADDR z, __gm__ Tiling
     if (GetBlockIdx() != 0) return;
     const uint32_t n = tiling->length;
     TPipe pipe;
-    TQue<QuePosition::VECIN, 2> in;
-    TQue<QuePosition::VECOUT, 1> result;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, 2 * n * sizeof(T));
+    LocalTensor<T> p = buffer.Get<T>(), r = p[n];
     GlobalTensor<T> a, b, c;
     a.SetGlobalBuffer((__gm__ T*)x);
     b.SetGlobalBuffer((__gm__ T*)y);
     c.SetGlobalBuffer((__gm__ T*)z);
-    pipe.InitBuffer(in, 2, n * sizeof(T));
-    pipe.InitBuffer(result, 1, n * sizeof(T));
-    LocalTensor<T> p = in.AllocTensor<T>(), q = in.AllocTensor<T>();
     DataCopy(p, a, n);
-    DataCopy(q, b, n);
-    in.EnQue(p);
-    in.EnQue(q);
-    p = in.DeQue<T>();
-    q = in.DeQue<T>();
-    LocalTensor<T> r = result.AllocTensor<T>();
-    Add(r, p, q, n);
-    result.EnQue(r);
-    r = result.DeQue<T>();
+    DataCopy(r, b, n);
+    PipeBarrier<PIPE_ALL>();
+    Add(r, p, r, n);
+    PipeBarrier<PIPE_ALL>();
     DataCopy(c, r, n);
-    in.FreeTensor(p);
-    in.FreeTensor(q);
-    result.FreeTensor(r);
 }
 }  // namespace mine
 
