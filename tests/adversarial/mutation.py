@@ -22,6 +22,7 @@ from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import CompileRequest, CompileResult, Outcome, Severity, Track, Verdict
 from npukernelbench.plugins import Plugins
 from tests.adversarial.candidates import right
+from tests.judging import all_said
 from tests.suite import suite
 
 __all__ = ["Mutator", "opened", "source_mutant", "unexplained"]
@@ -143,7 +144,7 @@ def opened() -> Iterator[Subject]:
 
 def unexplained(verdict: Verdict, usual: float) -> str:
     """What is wrong with a mutant's verdict; nothing mostly."""
-    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    said = all_said(verdict)
     errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
     if verdict.outcome is Outcome.OK:
         time_us = verdict.metrics["predicted_time_us"]

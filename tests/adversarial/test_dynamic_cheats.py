@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import npukb_twin
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
-from npukernelbench.judge.pipeline import Judge, JudgeSettings
+from npukernelbench.judge.pipeline import Judge
 from npukernelbench.nouns import Outcome, Severity, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.tasks.goldens import read_golden
 from npukernelbench.tasks.hidden import hidden_cases
-from tests.suite import suite
+from tests.judging import all_said, twin_judge
 
 if TYPE_CHECKING:
     from npukernelbench.nouns import Case, Task, Verdict
@@ -123,17 +120,8 @@ HONEST: dict[str, list[tuple[str, str, str]]] = {
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {})
-    yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
-    executor.close()
-
-
-@pytest.fixture(scope="module")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
+    with twin_judge() as made:
+        yield made
 
 
 def judged(
@@ -151,7 +139,7 @@ def judged(
 def test_a_cheat_is_found(judge: Judge, subject: tuple[Task, Case], name: str) -> None:
     edits, outcome, rule, says = CHEATS[name]
     verdict = judged(judge, subject, edits)
-    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    said = all_said(verdict)
     assert (verdict.outcome, said[0].rule) == (outcome, rule), [str(diagnostic) for diagnostic in said]
     assert says in said[0].message
 

@@ -10,12 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import npukb_openai
 from npukernelbench.nouns import Task
-from npukernelbench.testing.tasks import tiny_task
+from npukernelbench.plugins import Plugins
+from npukernelbench.run.plan import RunPlan
+from npukernelbench.tasks import Selected
+from npukernelbench.testing import FakePlugin, fake_plugins, make_plan, tiny_case, tiny_task
 
 Body = Mapping[str, Any]
 
@@ -160,3 +165,29 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
 def task() -> Task:
     """A small task to ask about."""
     return tiny_task()
+
+
+@pytest.fixture
+def fakes() -> FakePlugin:
+    """What takes the place of an executor; a test may change it."""
+    return FakePlugin()
+
+
+@pytest.fixture
+def plugins(fakes: FakePlugin) -> Plugins:
+    """The fakes, and the backend that asks the server."""
+    loaded = fake_plugins(fakes)
+    loaded.register(npukb_openai, "npukb_openai")
+    return loaded
+
+
+@pytest.fixture
+def plan(server: ChatServer, tmp_path: Path) -> RunPlan:
+    """One task with one case, asked of the server."""
+    case = tiny_case("a")
+    return make_plan(
+        tmp_path / "run",
+        tasks=(Selected(tiny_task("Tiny", cases=(case,)), (case,)),),
+        model="openai",
+        model_args={"model": "m", "base_url": server.base_url, "backoff_s": 0.001, "max_retries": 0},
+    )

@@ -30,7 +30,7 @@ from npukernelbench.nouns import CallStatus, Outcome
 from npukernelbench.run.runner import run
 from npukernelbench.store import read_run
 from npukernelbench.tasks import Selected
-from npukernelbench.testing import FakePlugin, RecordingObserver, fake_plugins, make_plan, tiny_case, tiny_task
+from npukernelbench.testing import RecordingObserver, tiny_case, tiny_task
 from tests.backends.agents import write_agent
 
 WRITE = "printf '// fake: {}\\n' > kernel.cpp"
@@ -48,20 +48,17 @@ def walls(tmp_path):
 
 
 @pytest.fixture
-def plugins(walls):
-    loaded = fake_plugins(FakePlugin())
-    loaded.register(npukb_agent, "npukb_agent")
-    return loaded
+def plugins(plugins, walls):
+    plugins.register(npukb_agent, "npukb_agent")
+    return plugins
 
 
 @pytest.fixture
-def plan(server, tmp_path):
-    """One task with one case, for the stub agent with the stub model."""
-    case = tiny_case("a")
+def plan(plan, server, tmp_path):
+    """The task is for the stub agent with the stub model."""
     agent = write_agent(tmp_path / "agent.py")
-    return make_plan(
-        tmp_path / "run",
-        tasks=(Selected(tiny_task("Tiny", cases=(case,)), (case,)),),
+    return replace(
+        plan,
         model="agent:command",
         model_args={
             "command": f"{agent} {{url}} '{{task}}'",

@@ -7,58 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-import npukb_openai
 import npukb_search
 from npukb_search.openevolve import evaluator, score, told
 from npukernelbench.errors import ExecutorError
-from npukernelbench.generate.strategy import SEARCH
 from npukernelbench.generate.telling import public_verdict
-from npukernelbench.nouns import (
-    CallStatus,
-    CaseResult,
-    Completion,
-    Outcome,
-    Owner,
-    Prompt,
-    Sample,
-    SampleKey,
-    Stage,
-    Tier,
-    TokenUsage,
-    ToolResult,
-    Track,
-    Verdict,
-)
+from npukernelbench.nouns import CaseResult, Outcome, Owner, Stage, Tier, Track, Verdict
 from npukernelbench.prompts import golden_kernel
-from npukernelbench.report.effort import effort_of
 from npukernelbench.report.run_tables import run_tables
 from npukernelbench.run.runner import run
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.store import read_run
-from npukernelbench.tasks import Selected
-from npukernelbench.testing import FakePlugin, RecordingObserver, fake_plugins, make_plan, tiny_case, tiny_task
+from npukernelbench.testing import RecordingObserver
 from tests.suite import suite
 
 WORDS = {"wrong": "double", "crash": "crash", "broken": "compile_error", "right": "ok"}
 
 
 @pytest.fixture
-def plugins():
-    loaded = fake_plugins(FakePlugin())
-    loaded.register(npukb_search, "npukb_search")
-    loaded.register(npukb_openai, "npukb_openai")
-    return loaded
-
-
-@pytest.fixture
-def plan(server, tmp_path):
-    case = tiny_case("a")
-    return make_plan(
-        tmp_path / "run",
-        tasks=(Selected(tiny_task("Tiny", cases=(case,)), (case,)),),
-        model="openai",
-        model_args={"model": "m", "base_url": server.base_url, "backoff_s": 0.001, "max_retries": 0},
-    )
+def plugins(plugins):
+    plugins.register(npukb_search, "npukb_search")
+    return plugins
 
 
 def proposes(server, *kernels):
@@ -155,46 +123,6 @@ def test_hidden_cases_choose_nothing():
     assert public.metrics == {"cases_passed": 1.0, "cases_total": 1.0}
     only_hidden = public_verdict(replace(verdict, cases=cases[1:]))
     assert (only_hidden.outcome, only_hidden.metrics) == (Outcome.WRONG_VALUE, {})
-
-
-def test_effort_counts_what_fits_only_what_it_saw(tmp_path):
-    """Two answers right on public cases, one of them on hidden ones too; a guard refused a third; an agent's clock."""
-    shown, held = (CaseResult("a", Stage.DONE, Outcome.OK), CaseResult("hidden-1", Stage.DONE, Outcome.OK))
-    lost = replace(held, outcome=Outcome.WRONG_VALUE)
-
-    def answer(name, verdict, *calls):
-        key = SampleKey(name, "", Track.DYNAMIC, 0)
-        completion = Completion("", usage=TokenUsage(30, 10))
-        return [Sample(key, Prompt((), f"t{SEARCH}s@1", ""), completion, None, verdict, calls)]
-
-    def verdict(outcome, owner, *cases):
-        return Verdict(Track.DYNAMIC, Tier.TWIN, Stage.DONE, outcome, owner, cases)
-
-    def call(outcome, time_us, tokens, seconds):
-        told = {"paid": True, "outcome": outcome, "time_us": time_us, "tokens": tokens, "seconds": seconds}
-        told["speedup"] = 4.0 / time_us if time_us else 0.0
-        return ToolResult("c", "judge", "", CallStatus.ANSWERED, **told)
-
-    calls = (call(Outcome.GUARD_REJECTED, 0, 10, 1.0), call(Outcome.OK, 8.0, 20, 2.0), call(Outcome.OK, 2.0, 40, 4.0))
-    effort = effort_of(
-        [
-            answer("One", verdict(Outcome.OK, Owner.NONE, shown, held), *calls),
-            answer("Two", verdict(Outcome.WRONG_VALUE, Owner.MODEL, shown, lost), call(Outcome.OK, 4.0, 40, 3.0)),
-            answer("Ours", verdict(Outcome.INFRA_ERROR, Owner.INFRA)),
-        ],
-        {"input": 1e6, "output": 2e6},
-    )
-    assert (effort.conversations, effort.right_on_public, effort.right_on_hidden) == (2, 2, 1)
-    assert (effort.refused, effort.with_refused) == ({Outcome.GUARD_REJECTED: 1}, 1)
-    assert [(row.made, row.solved, row.speedup, row.seconds) for row in effort.after] == [
-        (2, 0.5, 1.0, 2.0),
-        (1, 1.0, 1.0, 2.5),
-        (1, 1.0, 2.0, 3.5),
-    ]
-    fast = [tuple(row.fast_golden.get(p) for p in ("0.5", "1.0", "2.0")) for row in effort.after]
-    assert fast == [(0.5, 0.5, 0.0), (1.0, 0.5, 0.0), (1.0, 1.0, 0.5)]
-    assert [(row.tokens, row.cost) for row in effort.after] == [(25, 31.0), (30, 37.5), (40, 50.0)]
-    assert effort_of([], {}) is None
 
 
 def test_openevolve_evaluates_programs_with_the_judge(tmp_path):

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import npukb_mcp
-import npukb_openai
 from npukernelbench.errors import BackendError, UsageError
 from npukernelbench.nouns import CallStatus, Outcome, Track
 from npukernelbench.report.run_tables import run_tables
@@ -17,10 +16,7 @@ from npukernelbench.store import read_run
 from npukernelbench.tasks import Selected
 from npukernelbench.testing import (
     FakeExecutor,
-    FakePlugin,
     RecordingObserver,
-    fake_plugins,
-    make_plan,
     tiny_case,
     tiny_task,
 )
@@ -29,29 +25,14 @@ RIGHT, WRONG = {"kernel.cpp": "// fake: ok\n"}, {"kernel.cpp": "// fake: double\
 
 
 @pytest.fixture
-def fakes():
-    return FakePlugin()
+def plugins(plugins):
+    plugins.register(npukb_mcp, "npukb_mcp")
+    return plugins
 
 
 @pytest.fixture
-def plugins(fakes):
-    loaded = fake_plugins(fakes)
-    loaded.register(npukb_mcp, "npukb_mcp")
-    loaded.register(npukb_openai, "npukb_openai")
-    return loaded
-
-
-@pytest.fixture
-def plan(server, tmp_path):
-    """One task with one case, asked of the server."""
-    case = tiny_case("a")
-    return make_plan(
-        tmp_path / "run",
-        tasks=(Selected(tiny_task("Tiny", cases=(case,)), (case,)),),
-        model="openai",
-        model_args={"model": "m", "base_url": server.base_url, "backoff_s": 0.001, "max_retries": 0},
-        strategy="tools",
-    )
+def plan(plan):
+    return replace(plan, strategy="tools")
 
 
 def calls(server, *listed, text=None, **more):

@@ -108,19 +108,17 @@ def test_broken_tasks_are_a_finding_with_their_place(npukb, fake, tmp_path):
     assert f"{folder / 'task.yaml'}:" in tasks["detail"]
 
 
-def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(npukb, plugin):
-    module = plugin(
-        "needy",
-        """
-        from npukernelbench import hookimpl
+def needing(plugin, name, backends, *requirements):
+    """A plugin with these backends, whose package has these requirements."""
+    registered = "".join(f"    register('{backend}', 'npukernelbench.testing:FakeBackend')\n" for backend in backends)
+    hook = f"from npukernelbench import hookimpl\n\n@hookimpl\ndef register_backends(register):\n{registered}"
+    metadata = plugin(name, hook).parent / f"npukb_{name}-1.0.dist-info" / "METADATA"
+    lines = "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
+    metadata.write_text(metadata.read_text() + lines)
 
-        @hookimpl
-        def register_backends(register):
-            register("needy", "npukernelbench.testing:FakeBackend")
-        """,
-    )
-    metadata = module.parent / "npukb_needy-1.0.dist-info" / "METADATA"
-    metadata.write_text(metadata.read_text() + 'Requires-Dist: nobody-has-this>=2; extra == "needy"\n')
+
+def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(npukb, plugin):
+    needing(plugin, "needy", ["needy"], 'nobody-has-this>=2; extra == "needy"')
     needy = findings(npukb("doctor", "--json"), "backends")["needy"]
     assert needy["status"] == "warning"
     assert needy["detail"] == "needs nobody-has-this, not installed"
@@ -129,22 +127,11 @@ def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(np
 
 def test_an_extra_that_names_another_extra_is_followed(npukb, plugin):
     """As kernelgen-lm's does, whose backend, plugin and extra have three names."""
-    module = plugin(
-        "indirect",
-        """
-        from npukernelbench import hookimpl
-
-        @hookimpl
-        def register_backends(register):
-            register("big-model", "npukernelbench.testing:FakeBackend")
-            register("big-model:8b", "npukernelbench.testing:FakeBackend")
-        """,
-    )
-    metadata = module.parent / "npukb_indirect-1.0.dist-info" / "METADATA"
+    names = ("big-model", "big-model:8b")
     extras = ('npukb-indirect[engine]; extra == "big-model"', 'nobody-has-torch>=2; extra == "engine"')
-    metadata.write_text(metadata.read_text() + "".join(f"Requires-Dist: {extra}\n" for extra in extras))
+    needing(plugin, "indirect", names, *extras)
     reported = findings(npukb("doctor", "--json"), "backends")
-    for name in ("big-model", "big-model:8b"):
+    for name in names:
         assert reported[name]["detail"] == "needs nobody-has-torch, not installed"
         assert reported[name]["remedy"] == "pip install 'npukb-indirect[big-model]'"
 

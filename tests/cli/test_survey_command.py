@@ -11,6 +11,7 @@ from npukb_conformance.survey.compiling import find
 from npukb_conformance.survey.entries import Entry, entries_of
 from npukb_conformance.survey.sources import Tree
 from npukb_conformance.survey.values import of_another
+from tests.twin.hosting import DEFINITION, ONE_CORE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +28,8 @@ OWN = KERNEL.replace(
     "extern", "template <typename T>\n__aicore__ inline T CeilDiv(T a, T b) { return a / b; }\nextern", 1
 )
 
-OPERATOR = """#include "register/op_def_registry.h"
+OPERATOR = (
+    """#include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
 #include "common/shared.h"
 #include "log/ops_log.h"
@@ -41,25 +43,17 @@ static ge::graphStatus Cut(gert::TilingContext* context) {
     OPS_LOG_I("a message alone");
     ProbeTilingData tiling;
     tiling.set_length(Twice(21) * sizeof(half));
-    context->SetBlockDim(1);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    return ge::GRAPH_SUCCESS;
-}
-}
-namespace ops {
-class Probe : public OpDef {
-public:
-    explicit Probe(const char* name) : OpDef(name) {
-        this->Input("x").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
-        this->Output("y").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
-        this->AICore().SetTiling(optiling::Cut);
-        this->AICore().AddConfig("ascend910b");
-    }
-};
-OP_ADD(Probe);
-}
 """
+    + ONE_CORE
+    + DEFINITION.format(
+        body="""
+    this->Input("x").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+    this->Output("y").ParamType(REQUIRED).DataTypeList({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+    this->AICore().SetTiling(optiling::Cut);
+    this->AICore().AddConfig("ascend910b");
+"""
+    )
+)
 DEVICE = """#include "kernel_operator.h"
 extern "C" __global__ __aicore__ void probe(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
     GET_TILING_DATA(data, tiling);

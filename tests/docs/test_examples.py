@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.alone import script
 
 ROOT = Path(__file__).resolve().parents[2]
 RENEW = "run scripts/pictures"
@@ -16,12 +17,7 @@ RENEW = "run scripts/pictures"
 
 @pytest.fixture(scope="module")
 def pictures() -> ModuleType:
-    spec = spec_from_file_location("pictures", ROOT / "scripts" / "pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("pictures.py")
 
 
 def test_the_examples_get_the_verdicts_that_their_page_shows(pictures: ModuleType) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,18 +16,14 @@ from npukernelbench.errors import UsageError
 from npukernelbench.nouns import Outcome
 from npukernelbench.report.site import build_site, find_pages
 from npukernelbench.tasks.schema import TaskModel
+from tests.alone import script
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def site() -> ModuleType:
-    spec = spec_from_file_location("site_pages", ROOT / "scripts" / "site.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("site.py")
 
 
 def listed(part: Any) -> list[str]:

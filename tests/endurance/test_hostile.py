@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import npukb_twin
 from npukb_twin.launch.process import Limits, run
 from npukb_twin.launch.sandbox import Mode, Sandbox, open_sandbox
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Outcome, Owner, Task, Track
 from npukernelbench.plugins import Plugins
 from tests.adversarial.candidates import right
+from tests.judging import on_the_twin
 from tests.leaks import children
-from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukb_twin.executor import TwinExecutor
@@ -37,17 +35,8 @@ ENDLESS = right().replace("    Add2 op;", "    for (volatile int i = 0;;) i = i;
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[TwinExecutor]:
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    made = make_executor(plugins.executors.find("twin"), {})
-    yield made  # type: ignore[misc]
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
+    with on_the_twin() as (made, _):
+        yield made  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-import npukb_twin
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
-from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Task, Track, Verdict
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import GoldenKernels
 from npukernelbench.tasks import load_task
+from tests.judging import twin_judge
 from tests.suite import suite
 from tests.tables import read_yaml
 
@@ -43,20 +40,13 @@ RAGGED, RAGGED_DYNAMIC = _ragged(HERE / "ragged.yaml"), _ragged(*sorted(HERE.glo
 @pytest.fixture(scope="session")
 def judge_golden() -> Iterator[JudgeGolden]:
     """Judges a task's golden kernel, edited by a function, on one case."""
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {})
-    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings())
+    with twin_judge() as judge, GoldenKernels() as goldens:
 
-    goldens = GoldenKernels()
+        def verdict(task: Task, case: Case, edit: Callable[[str], str]) -> Verdict:
+            [text] = goldens.kernel(task, case, Track.STATIC).values()
+            return judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": edit(text)}))
 
-    def verdict(task: Task, case: Case, edit: Callable[[str], str]) -> Verdict:
-        [text] = goldens.kernel(task, case, Track.STATIC).values()
-        return judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": edit(text)}))
-
-    yield verdict
-    executor.close()
-    goldens.close()
+        yield verdict
 
 
 @pytest.fixture(scope="session")

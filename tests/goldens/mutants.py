@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from npukernelbench.nouns import Outcome, Severity, Task, Verdict
+from tests.judging import all_said
 
 __all__ = ["WRONG", "Mutant"]
 
@@ -39,7 +40,7 @@ class Mutant(NamedTuple):
         return ragged if any(case.id == self.case for case in ragged.cases) else suite[self.task]
 
     def assert_refused(self, verdict: Verdict) -> None:
-        said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+        said = all_said(verdict)
         errors = {diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.ERROR}
         if self.rule:
             assert (verdict.outcome, self.rule in errors) == (Outcome.RULE_VIOLATION, True), said

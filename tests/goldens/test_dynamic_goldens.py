@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import npukb_twin
 from npukb_reference.backend import ReferenceBackend
 from npukernelbench.generate import GenerationFault, GenerationRequest, NoArgs, SamplingParams, candidate_of
 from npukernelbench.generate.parsers import fenced
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Completion, Outcome, Prompt, SampleKey, Task, Track, Verdict
-from npukernelbench.plugins import Plugins
 from npukernelbench.tasks.goldens import read_golden
 from tests.goldens.test_goldens import assert_faultless, assert_times_as_recorded
+from tests.judging import all_said, on_the_twin
 from tests.suite import suite
 from tests.tables import read_table
 
@@ -30,23 +28,21 @@ SUITE = {task.name: task for task in suite().values() if any(golden.track is Tra
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Callable[..., Verdict]]:
     """Judges a task's golden operator, edited by a function, on cases. Edited ones may not end."""
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {})
-    patient, hasty = (
-        Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=JudgeSettings(run_timeout_s=limit))
-        for limit in (120.0, 3.0)
-    )
+    with on_the_twin() as (executor, plugins):
+        checkers, guards = plugins.checkers, plugins.guards
+        patient, hasty = (
+            Judge(executor, checkers=checkers, guards=guards, settings=JudgeSettings(run_timeout_s=limit))
+            for limit in (120.0, 3.0)
+        )
 
-    def verdict(task: Task, cases: list[Case], edit: Edit = dict, static: str = "") -> Verdict:
-        if static:
-            return patient.judge(task, cases, Track.STATIC, candidate_of({"kernel.cpp": static}))
-        [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
-        chosen = patient if edit is dict else hasty
-        return chosen.judge(task, cases, Track.DYNAMIC, candidate_of(edit(read_golden(golden))))
+        def verdict(task: Task, cases: list[Case], edit: Edit = dict, static: str = "") -> Verdict:
+            if static:
+                return patient.judge(task, cases, Track.STATIC, candidate_of({"kernel.cpp": static}))
+            [golden] = [golden for golden in task.goldens if golden.track is Track.DYNAMIC]
+            chosen = patient if edit is dict else hasty
+            return chosen.judge(task, cases, Track.DYNAMIC, candidate_of(edit(read_golden(golden))))
 
-    yield verdict
-    executor.close()
+        yield verdict
 
 
 def cases_of(task: Task) -> list[Case]:
@@ -96,7 +92,7 @@ def test_mistakes_are_told_apart(judge: Callable[..., Verdict], mistake: str) ->
     file, old, new, outcome = MISTAKES[mistake].values()
     task = SUITE["Swish"]
     verdict = judge(task, [task.case("5"), task.case("smoke")], edited(file, old, new))
-    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    said = all_said(verdict)
     assert verdict.outcome is Outcome(outcome), [str(diagnostic) for diagnostic in said]
     if outcome != "wrong_value":
         assert any(diagnostic.file.startswith("op_") and diagnostic.line for diagnostic in said), [

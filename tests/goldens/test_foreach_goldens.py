@@ -14,6 +14,7 @@ from npukernelbench.nouns.sample import Verdict
 from npukernelbench.nouns.task import Case, CaseInput, Presence, Task, TensorCase, TensorShape, ValueSpec
 from tests.goldens.test_dynamic_goldens import SUITE, judge
 from tests.goldens.test_goldens import assert_faultless
+from tests.judging import all_said
 from tests.tables import read_table
 
 __all__ = ["judge"]
@@ -84,6 +85,6 @@ def test_mistakes_are_refused(judge: Callable[..., Verdict], mistake: str) -> No
     assert isinstance(alpha, TensorCase)
     case = replace(case, inputs={**case.inputs, "alpha": replace(alpha, values=ValueSpec("constant", {"value": 1.5}))})
     verdict = judge(task, [of_list(task, case, MANY)], edit)
-    said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+    said = all_said(verdict)
     assert verdict.outcome in (Outcome.WRONG_VALUE, Outcome.NON_FINITE, Outcome.RULE_VIOLATION), said
     assert any(diagnostic.severity is Severity.ERROR for diagnostic in said)

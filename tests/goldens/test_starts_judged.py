@@ -9,20 +9,18 @@ import pytest
 
 import npukb_mcp
 import npukb_search
-import npukb_twin
 from npukb_mcp.strategy import ToolsStrategy
 from npukb_mcp.workspace import Brief, workspace_files
 from npukb_search.strategies import Optimise
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.generate.starting import start_files
 from npukernelbench.generate.strategy import DIRECT
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Outcome, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import GoldenKernels
 from npukernelbench.prompts.style import TERSE
 from npukernelbench.tasks.starts import start_of
+from tests.judging import on_the_twin
 from tests.suite import suite
 
 SEED, SAMPLE = 27, 3
@@ -30,12 +28,8 @@ SEED, SAMPLE = 27, 3
 
 @pytest.fixture(scope="module")
 def judge():
-    plugins = Plugins.load(autoload=False)
-    for plugin in (npukb_twin, npukb_mcp, npukb_search):
-        plugins.register(plugin, plugin.__name__)
-    executor = make_executor(plugins.executors.find("twin"), {})
-    yield Judge.of(executor, plugins, JudgeSettings())
-    executor.close()
+    with on_the_twin(npukb_mcp, npukb_search) as (executor, plugins):
+        yield Judge.of(executor, plugins, JudgeSettings())
 
 
 def test_starts_are_right_and_slower(judge):

@@ -41,6 +41,12 @@ def number(pattern: str, text: str) -> int:
     return int(found)
 
 
+def is_the_limit(twin: Twin, body: str, most: int, beyond: int) -> bool:
+    """Whether ``body`` is right with the largest number that is allowed, and refused with the least that is not."""
+    outcomes = [twin.run(body.format(number), outputs={}).outcome for number in (most, beyond)]
+    return outcomes == [Outcome.OK, Outcome.RULE_VIOLATION]
+
+
 def test_the_limits_that_are_told_are_those_that_decide() -> None:
     """An error just within what the prompt tells passes, one just beyond it does not: every task, on both tracks."""
     seen = 0
@@ -74,8 +80,7 @@ def test_the_unified_buffer_holds_what_may_be_allocated_and_no_more_than_it_is_l
         Duplicate(all, 1.0f, {0} / sizeof(float));
     """
     assert usable <= whole
-    assert twin.run(body.format(usable), outputs={}).outcome is Outcome.OK
-    assert twin.run(body.format(whole + 32), outputs={}).outcome is Outcome.RULE_VIOLATION
+    assert is_the_limit(twin, body, usable, whole + 32)
 
 
 def test_queues_hold_as_many_buffers_as_the_prompt_says_and_no_more(twin: Twin) -> None:
@@ -88,8 +93,7 @@ def test_queues_hold_as_many_buffers_as_the_prompt_says_and_no_more(twin: Twin) 
         for (int i = 0; i < {0}; i++) held[i] = queues[i].AllocTensor<float>();
         for (int i = 0; i < {0}; i++) queues[i].FreeTensor(held[i]);
     """
-    assert twin.run(body.format(most), outputs={}).outcome is Outcome.OK
-    assert twin.run(body.format(most + 1), outputs={}).outcome is Outcome.RULE_VIOLATION
+    assert is_the_limit(twin, body, most, most + 1)
 
 
 def test_as_many_cores_are_launched_as_the_prompt_says(twin: Twin) -> None:

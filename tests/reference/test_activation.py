@@ -10,17 +10,10 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import activation, activation_grad, activation_quant, derived
+from tests.reference.plain import assert_close, each
 
 RNG = np.random.default_rng(12)
 DTYPES = ["float16", "bfloat16", "float32"]
-
-
-def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
-
-
-def each(function: Callable[..., float], *arrays: Any) -> Any:
-    return np.vectorize(function, otypes=[np.float64])(*arrays)
 
 
 def sigmoid(t: float) -> float:

@@ -23,6 +23,7 @@ from npukernelbench.reference import (
     craft_pooling,
     craft_reduce,
 )
+from tests.reference.plain import single
 from tests.suite import suite
 
 RNG = np.random.default_rng(52)
@@ -31,11 +32,6 @@ RNG = np.random.default_rng(52)
 def assert_close(actual: Any, expected: Any, rtol: float = 1e-12) -> None:
     assert np.shape(actual) == np.shape(expected)
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-15)
-
-
-def single(value: float) -> float:
-    """What a kernel receives of a float attribute."""
-    return float(np.float32(value))
 
 
 def test_every_reference_of_the_suite_is_used() -> None:

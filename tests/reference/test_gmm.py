@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import gmm
+from tests.reference.plain import single
 
 RNG = np.random.default_rng(15)
 
@@ -18,10 +19,6 @@ def assert_close(actual: Any, expected: Any) -> None:
 def product(a: Any, b: Any) -> Any:
     """The matrix product in plain Python."""
     return np.array([[math.fsum(x * y for x, y in zip(row, column, strict=True)) for column in b.T] for row in a])
-
-
-def single(value: float) -> float:
-    return float(np.float32(value))
 
 
 def matrices(m: int = 3, k: int = 4, n: int = 5) -> tuple[Any, Any]:

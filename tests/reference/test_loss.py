@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import loss
+from tests.reference.plain import assert_close
 
 RNG = np.random.default_rng(13)
 DTYPES = ["float16", "bfloat16", "float32"]
 REDUCTIONS = ["none", "mean", "sum"]
 SMOOTHING = float(np.float32(0.1))
-
-
-def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
 
 X, TARGET, WEIGHT = RNG.normal(0, 2, size=(5, 4)), np.array([0, 3, 1, 1, 2]), RNG.uniform(0.5, 1.5, size=4)

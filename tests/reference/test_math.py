@@ -10,17 +10,9 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import math as elementwise
+from tests.reference.plain import assert_closest, each
 
 RNG = np.random.default_rng(13)
-
-
-def assert_close(actual: Any, expected: Any, rtol: float = 1e-13) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=0)
-
-
-def each(function: Callable[..., float], *arrays: Any) -> Any:
-    """Apply a scalar formula in plain Python to every element."""
-    return np.vectorize(function, otypes=[np.float64])(*arrays)
 
 
 UNARY: list[tuple[Callable[[Any], Any], Callable[[float], float], str, tuple[float, float]]] = [
@@ -37,7 +29,7 @@ def test_functions_of_one_tensor(
     reference: Callable[[Any], Any], scalar: Callable[[float], float], _: str, bounds: tuple[float, float]
 ) -> None:
     x = RNG.uniform(*bounds, size=(3, 5, 7))
-    assert_close(reference(x), each(scalar, x))
+    assert_closest(reference(x), each(scalar, x))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -74,7 +66,7 @@ def test_spence_against_the_series() -> None:
     x = RNG.uniform(0.001, 10.0, size=200)
     np.testing.assert_allclose(elementwise.spence(x), each(lambda t: dilogarithm(1 - t), x), rtol=1e-12, atol=1e-14)
     ends = elementwise.spence(np.array([0.0, 1.0, 2.0, -1.0]))
-    assert_close(ends[[0, 2]], [math.pi**2 / 6, -(math.pi**2) / 12])
+    assert_closest(ends[[0, 2]], [math.pi**2 / 6, -(math.pi**2) / 12])
     assert ends[1] == 0
     assert math.isnan(ends[3])
 
@@ -83,7 +75,7 @@ def test_spence_is_its_integral() -> None:
     integrate = pytest.importorskip("scipy.integrate")
     for x in (0.2, 0.9, 1.5, 8.0):
         value, _ = integrate.quad(lambda t: -1.0 if t == 1 else math.log(t) / (1 - t), 1.0, x)
-        assert_close(elementwise.spence(np.array(x)), value, 1e-8)
+        assert_closest(elementwise.spence(np.array(x)), value, 1e-8)
 
 
 def test_second_half_negated() -> None:
@@ -106,9 +98,9 @@ def test_ternary_operators_in_exact_arithmetic() -> None:
     c = np.abs(c) + 0.5
     value = np.array(0.75)
     exact = [[Fraction(item) for item in row] for row in zip(a, b, c, strict=True)]
-    assert_close(elementwise.addcmul(a, b, c, value), [float(p + Fraction(3, 4) * q * r) for p, q, r in exact])
-    assert_close(elementwise.addcdiv(a, b, c, value), [float(p + Fraction(3, 4) * q / r) for p, q, r in exact])
-    assert_close(elementwise.lerp(a, b, c), [float(p + r * (q - p)) for p, q, r in exact])
+    assert_closest(elementwise.addcmul(a, b, c, value), [float(p + Fraction(3, 4) * q * r) for p, q, r in exact])
+    assert_closest(elementwise.addcdiv(a, b, c, value), [float(p + Fraction(3, 4) * q / r) for p, q, r in exact])
+    assert_closest(elementwise.lerp(a, b, c), [float(p + r * (q - p)) for p, q, r in exact])
     assert elementwise.addcmul(a, b, c, value.reshape(1)).shape == (11,)
 
 
@@ -128,12 +120,12 @@ def test_ternary_operators_agree_with_torch(dtype: str) -> None:
     p, q, r = (item.astype(wide) for item in (a, b, c))
     t, u, v = (torch.from_numpy(item) for item in (a, b, c))
     value = np.array(3, wide)
-    assert_close(elementwise.addcmul(p, q, r, value), torch.addcmul(t, u, v, value=3).numpy(), 1e-6)
+    assert_closest(elementwise.addcmul(p, q, r, value), torch.addcmul(t, u, v, value=3).numpy(), 1e-6)
     if not whole:
-        assert_close(elementwise.addcdiv(p, q, r, value), torch.addcdiv(t, u, v, value=3).numpy(), 1e-6)
+        assert_closest(elementwise.addcdiv(p, q, r, value), torch.addcdiv(t, u, v, value=3).numpy(), 1e-6)
         weight = RNG.uniform(size=40).astype(dtype)
         expected = torch.lerp(t, u, torch.from_numpy(weight)).numpy()
-        assert_close(elementwise.lerp(p, q, weight.astype(wide)), expected, 1e-6)
+        assert_closest(elementwise.lerp(p, q, weight.astype(wide)), expected, 1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
@@ -152,11 +144,11 @@ def test_complex_products() -> None:
     z = elementwise.complex_mat_dot(x, y, 3, 4)
     for place in np.ndindex(3, 4):
         a, b = complex(x[place]), complex(y[place])
-        assert_close(z[place], complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real), 1e-12)
+        assert_closest(z[place], complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real), 1e-12)
     with pytest.raises(ValueError, match="are not 4 x 3"):
         elementwise.complex_mat_dot(x, y, 4, 3)
     torch = pytest.importorskip("torch")
-    assert_close(z, (torch.from_numpy(x) * torch.from_numpy(y)).numpy())
+    assert_closest(z, (torch.from_numpy(x) * torch.from_numpy(y)).numpy())
 
 
 #: Element types by number, with how Python converts to them.

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import derived, norm, norm_grad
+from tests.reference.plain import assert_close
 
 RNG = np.random.default_rng(11)
 EPSILON = float(np.float32(1e-5))
-
-
-def assert_close(actual: Any, expected: Any, rtol: float = 1e-11, atol: float = 1e-13) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
 
 
 def normals(*shape: int) -> Any:

@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 
 from npukernelbench.reference import optim
+from tests.reference.plain import single
 
 RNG = np.random.default_rng(12)
 SHAPE = (4, 5)
-
-
-def single(value: float) -> float:
-    return float(np.float32(value))
 
 
 def state(count: int) -> list[Any]:

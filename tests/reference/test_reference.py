@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -27,24 +26,16 @@ from npukernelbench.reference import (
 from npukernelbench.reference import math as elementwise
 from npukernelbench.tasks import generate_inputs
 from npukernelbench.testing.tasks import tiny_task
+from tests.reference.plain import assert_closest, each
 from tests.suite import suite
 
 RNG = np.random.default_rng(5)
 
 
-def assert_close(actual: Any, expected: Any, rtol: float = 1e-13) -> None:
-    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=0)
-
-
-def each(function: Callable[..., float], *arrays: Any) -> Any:
-    """Apply a scalar formula in plain Python to every element."""
-    return np.vectorize(function, otypes=[np.float64])(*arrays)
-
-
 def test_elementwise_arithmetic() -> None:
     x, y = RNG.normal(size=(2, 3, 5))
-    assert_close(elementwise.sqrt(np.abs(x)), each(math.sqrt, np.abs(x)))
-    assert_close(elementwise.add(x, y), each(lambda a, b: math.fsum((a, b)), x, y))
+    assert_closest(elementwise.sqrt(np.abs(x)), each(math.sqrt, np.abs(x)))
+    assert_closest(elementwise.add(x, y), each(lambda a, b: math.fsum((a, b)), x, y))
     with np.errstate(invalid="ignore"):
         assert np.isnan(elementwise.sqrt(np.array([-1.0]))).all()
 
@@ -85,11 +76,11 @@ def sigmoid(t: float) -> float:
 @given(hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-80, 80)), st.floats(0.25, 2.0, width=32))
 @settings(max_examples=50, deadline=None)
 def test_activations_against_scalar_formulas(x: Any, scale: float) -> None:
-    assert_close(activation.swish(x, scale), each(lambda t: t * sigmoid(scale * t), x), 1e-12)
+    assert_closest(activation.swish(x, scale), each(lambda t: t * sigmoid(scale * t), x), 1e-12)
     half = each(lambda t: 0.5 * t * (1 + math.tanh(math.sqrt(2 / math.pi) * (t + 0.044715 * t**3))), x)
     np.testing.assert_allclose(activation.gelu(x), half, rtol=1e-9, atol=1e-13)
     pair = np.stack([x, x[::-1]])
-    assert_close(activation.swiglu(pair, 0), [each(lambda a, b: a * sigmoid(a) * b, x, x[::-1])], 1e-12)
+    assert_closest(activation.swiglu(pair, 0), [each(lambda a, b: a * sigmoid(a) * b, x, x[::-1])], 1e-12)
 
 
 def test_gelu_is_near_the_error_function_form_but_not_it() -> None:
@@ -104,7 +95,7 @@ def test_swiglu_cuts_along_its_axis(dim: int) -> None:
     y = activation.swiglu(x, dim)
     extent = x.shape[dim] // 2
     first, second = np.moveaxis(x, dim, 0)[:extent], np.moveaxis(x, dim, 0)[extent:]
-    assert_close(np.moveaxis(y, dim, 0), each(lambda a, b: a * sigmoid(a) * b, first, second), 1e-12)
+    assert_closest(np.moveaxis(y, dim, 0), each(lambda a, b: a * sigmoid(a) * b, first, second), 1e-12)
 
 
 def test_rms_norm_row_by_row() -> None:
@@ -114,23 +105,23 @@ def test_rms_norm_row_by_row() -> None:
     epsilon = float(np.float32(1e-6))
     for index in np.ndindex(3, 2):
         root = 1 / math.sqrt(math.fsum(t * t for t in x[index]) / 7 + epsilon)
-        assert_close(rstd[index][0], root)
-        assert_close(y[index], [t * root * g for t, g in zip(x[index], gamma, strict=True)])
+        assert_closest(rstd[index][0], root)
+        assert_closest(y[index], [t * root * g for t, g in zip(x[index], gamma, strict=True)])
 
 
 def test_rms_norm_over_two_axes() -> None:
     x, gamma = RNG.normal(size=(3, 2, 7)), RNG.normal(size=(2, 7))
     y, rstd = norm.rms_norm(x, gamma, 0.5)
     assert rstd.shape == (3, 1, 1)
-    assert_close(y[1], x[1] * gamma / math.sqrt(np.square(x[1]).sum() / 14 + 0.5))
+    assert_closest(y[1], x[1] * gamma / math.sqrt(np.square(x[1]).sum() / 14 + 0.5))
 
 
 def test_mse_loss_in_exact_arithmetic() -> None:
     a, b = RNG.integers(-50, 50, size=(2, 11)) / 8
     terms = [(Fraction(p) - Fraction(q)) ** 2 for p, q in zip(a, b, strict=True)]
     assert loss.mse_loss(a, b, "none").tolist() == [float(term) for term in terms]
-    assert_close(loss.mse_loss(a, b, "sum"), float(sum(terms)))
-    assert_close(loss.mse_loss(a, b, "mean"), float(sum(terms) / 11))
+    assert_closest(loss.mse_loss(a, b, "sum"), float(sum(terms)))
+    assert_closest(loss.mse_loss(a, b, "mean"), float(sum(terms) / 11))
     assert loss.mse_loss(a, b, "mean").shape == ()
     with pytest.raises(ValueError, match="none, mean or sum"):
         loss.mse_loss(a, b, "max")
@@ -237,8 +228,8 @@ def test_references_agree_with_torch() -> None:
     x, y = RNG.normal(size=(2, 6, 8))
     t, u = torch.from_numpy(x), torch.from_numpy(y)
     functional = torch.nn.functional
-    assert_close(elementwise.absolute(x + 1j * y), torch.abs(torch.complex(t, u)).numpy())
-    assert_close(activation.swish(x, 1.0), functional.silu(t).numpy(), 1e-12)
-    assert_close(activation.gelu(x), functional.gelu(t, approximate="tanh").numpy(), 1e-9)
-    assert_close(loss.mse_loss(x, y, "mean"), functional.mse_loss(t, u).numpy(), 1e-12)
-    assert_close(comparison.equal(x, y), torch.eq(t, u).numpy())
+    assert_closest(elementwise.absolute(x + 1j * y), torch.abs(torch.complex(t, u)).numpy())
+    assert_closest(activation.swish(x, 1.0), functional.silu(t).numpy(), 1e-12)
+    assert_closest(activation.gelu(x), functional.gelu(t, approximate="tanh").numpy(), 1e-9)
+    assert_closest(loss.mse_loss(x, y, "mean"), functional.mse_loss(t, u).numpy(), 1e-12)
+    assert_closest(comparison.equal(x, y), torch.eq(t, u).numpy())

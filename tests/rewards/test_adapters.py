@@ -15,6 +15,7 @@ from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.rewards import METRIC_NAMES, texts
 from npukernelbench.rewards.trl import KernelReward, kernel_reward, make_async_reward, make_reward
 from npukernelbench.rewards.verl import compute_score
+from tests.alone import read_alone
 from tests.rewards.conftest import MakeScorer, answer
 
 
@@ -176,11 +177,7 @@ def test_verl_itself_finds_and_calls_our_function() -> None:
     if package is None or package.origin is None:
         pytest.skip("verl is not installed")
     root = Path(package.origin).parent
-    spec = importlib.util.spec_from_file_location("verl_import_utils", root / "utils" / "import_utils.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loader = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loader)
+    loader = read_alone(root / "utils" / "import_utils.py")
     extern_object = loader.load_extern_object(
         module_path="pkg://npukernelbench.rewards.verl", object_name="compute_score"
     )

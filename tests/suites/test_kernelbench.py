@@ -102,10 +102,32 @@ def test_cases_have_three_sizes_and_the_smallest_has_tails(task_of: Find) -> Non
     assert [case.id for case in large.cases] == ["0", "cpu", "smoke"]
 
 
-def test_values_are_those_of_the_generators(task_of: Find) -> None:
-    (x,) = task_of("level1/1_Rectify.py").inputs
-    assert x.values == ValueSpec("uniform", {"low": -2.0, "high": 2.0})
-    assert task_of("level1/4_Hyperbolic.py").inputs[0].values == ValueSpec("normal", {"mean": 0.0, "std": 1.0})
+#: Ways to write sizes and values that public suites have: the shape of the file's own case, and the generator.
+SPELLED = {
+    "1_Rectify": ((64, 2048), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "2_Leak": ((16, 32, 16, 16), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "3_Logistic": ((64, 2048), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "4_Hyperbolic": ((64, 2048), ValueSpec("normal", {"mean": 0.0, "std": 1.0})),
+    "5_Shares": ((48, 1024), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "6_SelfGate": ((8, 64, 256), ValueSpec("normal", {"mean": 1.0, "std": 2.0})),
+    "7_Soft": ((1 << 17,), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "11_Unit": ((64, 2048), ValueSpec("integers", {"low": -4, "high": 5})),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_sizes_and_values_are_read_in_every_spelling(task_of: Find, name: str) -> None:
+    task = task_of(f"level1/{name}.py")
+    [entry] = task.inputs
+    given, smoke = task.case("0").inputs[entry.name], task.case("smoke").inputs[entry.name]
+    assert isinstance(given, TensorCase)
+    assert isinstance(smoke, TensorCase)
+    assert (given.tensor.shape, entry.values) == SPELLED[name]
+    # Only sizes that were found can be made smaller.
+    assert smoke.tensor.size <= 1 << 13
+
+
+def test_parameters_are_drawn_as_the_module_draws_them(task_of: Find) -> None:
     weight = next(entry for entry in task_of("level2/1_Mixed.py").inputs if entry.name == "linear_weight")
     assert weight.values.kind == "uniform"
 

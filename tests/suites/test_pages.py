@@ -18,9 +18,16 @@ from npukernelbench.tasks.load import load_task
 from tests.cli.conftest import Npukb, _clean_surroundings, npukb  # noqa: F401
 from tests.docs.shown import ROOT, in_blocks
 from tests.suites.conftest import INVENTED, TORCH, needs_torch
+from tests.twin.hosting import DEFINITION
 
 #: Executed here: docs/new_task.md, docs/new_from_pytorch.md, docs/new_from_definition.md, docs/suites.md
 _FILE = re.compile(r'```\w+ title="([\w.]+)"\n(.*?)```', re.DOTALL)
+
+
+def defined(name: str, body: str) -> str:
+    """The definition of an operator, with the statements of its constructor."""
+    definition = DEFINITION.format(body=body).replace("Probe", name)
+    return f'#include "register/op_def_registry.h"\n{definition}'
 
 
 def execute(page: str, npukb: Npukb) -> list[str]:  # noqa: F811
@@ -39,16 +46,15 @@ def execute(page: str, npukb: Npukb) -> list[str]:  # noqa: F811
 
 def test_a_task_from_a_signature(npukb: Npukb) -> None:  # noqa: F811
     fresh, validated, judged, unfinished, listed = execute("new_task.md", npukb)
-    assert "wrong answers refused" in fresh
-    assert "kernel.cpp compiles" in fresh
-    assert "error" not in fresh
-    assert "RowScale" in validated
-    assert "wrong_value" in judged
-    assert "unfinished: write the right answer into" in unfinished
-    assert "NotImplementedError" in unfinished
-    assert "12 hidden" in listed
-    assert "kernel.cpp compiles" in listed
-    assert "error" not in listed
+    for printed, *words in (
+        (fresh, "wrong answers refused", "kernel.cpp compiles"),
+        (validated, "RowScale"),
+        (judged, "wrong_value"),
+        (unfinished, "unfinished: write the right answer into", "NotImplementedError"),
+        (listed, "12 hidden", "kernel.cpp compiles"),
+    ):
+        assert [word for word in words if word not in printed] == []
+    assert "error" not in fresh + listed
     text = Path("ScaledList/task.yaml").read_text()
     assert "{name: ys, presence: dynamic, dtype_like: xs, shape_like: xs}" in text
     assert "{name: tops, presence: dynamic, dtype: float32}" in text
@@ -65,21 +71,13 @@ def test_a_task_from_an_operator_definition(npukb: Npukb) -> None:  # noqa: F811
     assert "{name: z, dtype_like: x, shape_like: x}" in text
 
 
-IN_PLACE = """#include "register/op_def_registry.h"
-namespace ops {
-class Grow : public OpDef {
-public:
-    explicit Grow(const char* name) : OpDef(name)
-    {
-        this->Input("step").ParamType(REQUIRED).DataType({ge::DT_INT64}).Format({ge::FORMAT_ND});
-        this->Input("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
-        this->Output("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
-        this->AICore().AddConfig("ascend910b");
-    }
-};
-OP_ADD(Grow);
-}
-"""
+IN_PLACE = defined(
+    "Grow",
+    """this->Input("step").ParamType(REQUIRED).DataType({ge::DT_INT64}).Format({ge::FORMAT_ND});
+    this->Input("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+    this->Output("var").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+    this->AICore().AddConfig("ascend910b");""",
+)
 
 
 def test_what_a_definition_writes_in_place_is_so_in_the_task(npukb: Npukb) -> None:  # noqa: F811
@@ -120,21 +118,13 @@ def test_an_operator_may_have_no_inputs() -> None:
     assert [(output.name, output.dtypes) for output in outputs] == [("y", ("float32",))]
 
 
-LISTS = """#include "register/op_def_registry.h"
-namespace ops {
-class Each : public OpDef {
-public:
-    explicit Each(const char* name) : OpDef(name)
-    {
-        this->Input("x").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
-        this->Input("scalar").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
-        this->Output("y").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
-        this->AICore().AddConfig("ascend910b");
-    }
-};
-OP_ADD(Each);
-}
-"""
+LISTS = defined(
+    "Each",
+    """this->Input("x").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+    this->Input("scalar").ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND});
+    this->Output("y").ParamType(DYNAMIC).DataType({ge::DT_FLOAT16}).Format({ge::FORMAT_ND});
+    this->AICore().AddConfig("ascend910b");""",
+)
 
 
 def test_a_definitions_lists_are_lists_beside_scalars(npukb: Npukb) -> None:  # noqa: F811

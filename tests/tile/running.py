@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 from npukb_tile.dtypes import numpy_dtype
+from npukb_tile.fault import ProgramError
 from npukb_tile.interpret import interpret
 from npukb_tile.ir import Program, TensorRole
 from npukb_tile.launching import Facts, plan
@@ -84,6 +87,21 @@ def probe(a: Input[float32], v: Input[float32], w: Input[float32], y: Output[flo
         with copy_out:
             store(y[first * d], ty, count_of_rows, d)
 """
+
+
+def changed(text: str, old: str, new: str) -> str:
+    """The text with ``old`` replaced, which has to be in it once."""
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+@contextmanager
+def refused(rule: str, word: str = "") -> Iterator[pytest.ExceptionInfo[ProgramError]]:
+    """What is done inside is refused by the rule; message or remedy have the word."""
+    with pytest.raises(ProgramError) as caught:
+        yield caught
+    assert caught.value.rule == rule
+    assert word in f"{caught.value.detail} {caught.value.remedy}"
 
 
 def both(twin: Twin, source: str, inputs: Arrays, attributes: Mapping[str, float] | None = None) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from npukernelbench.nouns import DType
 from tests.twin.hosting import Hosting
 from tests.twin.running import Twin
 
@@ -16,6 +17,13 @@ def twin() -> Iterator[Twin]:
     shared = Twin(apart=True)
     yield shared
     shared.executor.close()
+
+
+@pytest.fixture(params=[DType.FLOAT16, DType.FLOAT32], ids=lambda dtype: dtype.value)
+def dtype(request: pytest.FixtureRequest) -> DType:
+    """What nearly every instruction computes in; a test of other types lists them."""
+    made: DType = request.param
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,16 @@ OP_ADD(Probe);
 }}
 """
 
+#: How a tiling function ends that launches one core and hands on its structure.
+ONE_CORE = """
+    context->SetBlockDim(1);
+    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
+    return ge::GRAPH_SUCCESS;
+}
+}
+"""
+
 #: A tiling function around its statements; one structure with one field for what it wants to say.
 TILING = """namespace optiling {{
 BEGIN_TILING_DATA_DEF(ProbeTilingData)
@@ -52,14 +62,7 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
 {{
     ProbeTilingData tiling;
     int64_t* said = tiling.get_said();
-{body}
-    context->SetBlockDim(1);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    return ge::GRAPH_SUCCESS;
-}}
-}}
-"""
+{body}""" + ONE_CORE.replace("}", "}}")
 
 FLOAT = "ParamType(REQUIRED).DataType({ge::DT_FLOAT}).Format({ge::FORMAT_ND})"
 #: One float input and output, tiled by TilingFunc.

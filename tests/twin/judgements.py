@@ -19,17 +19,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import npukb_twin
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.sandbox import Mode
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import CompileRequest, CompileResult, Diagnostic, Observation, Owner, RunRequest, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import generate_inputs
 from tests.adversarial.catalogue.conftest import ways
 from tests.adversarial.judge.conftest import adversaries
+from tests.judging import all_said, twin_judge
 from tests.suite import suite
 from tests.twin.breaches import INPUTS, OUTPUTS, breaches
 from tests.twin.goldens import Sample, contents, samples
@@ -115,17 +113,18 @@ def judgements(every: int, sandbox: Mode) -> Iterator[Judgement]:
 
 def hostile(every: int, sandbox: Mode) -> Iterator[Judgement]:
     """Verdicts on hostile kernels and their honest neighbours, but not on what compiles for as long as it is let."""
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {"sandbox": sandbox.value})
     settings = JudgeSettings(compile_timeout_s=PATIENCE_S, run_timeout_s=HANGING_S)
-    judge = Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+    with twin_judge(settings, sandbox=sandbox.value) as judge:
+        yield from _hostile(every, judge)
+
+
+def _hostile(every: int, judge: Judge) -> Iterator[Judgement]:
     task = suite()["AddCustom"]
     endless = {"outcome": "timeout", "stage": "compile"}.items()
     for candidate in [one for one in (*ways(), *adversaries()) if not endless <= one.expected.items()][::every]:
         files = {"kernel.cpp": candidate.source}
         verdict = judge.judge(task, [task.case("smoke")], Track.STATIC, candidate_of(files))
-        said = [*verdict.diagnostics, *(diagnostic for case in verdict.cases for diagnostic in case.diagnostics)]
+        said = all_said(verdict)
         outcome = f"{verdict.outcome.value} ({verdict.stage.value}, {verdict.owner.value})"
         if candidate.name in OTHERWISE and verdict.owner is Owner.MODEL:
             outcome, said = "refused", []
@@ -137,7 +136,6 @@ def hostile(every: int, sandbox: Mode) -> Iterator[Judgement]:
             "time_us": next((case.profile.time_us for case in verdict.cases if case.profile), None),
             "sandbox": verdict.sandbox,
         }
-    executor.close()
 
 
 def read(path: Path) -> dict[str, Judgement]:

@@ -3,7 +3,7 @@ global memory."""
 
 from __future__ import annotations
 
-__all__ = ["fresh", "on_buffer", "on_global", "on_matmul", "on_queues", "put"]
+__all__ = ["fresh", "on_buffer", "on_cubes", "on_global", "on_matmul", "on_queues", "on_vectors", "put"]
 
 
 def on_buffer(ctype: str, name: str, size_bytes: int) -> str:
@@ -25,6 +25,18 @@ def on_queues(depth: int, buffers: int, size_bytes: int) -> str:
     pipe.InitBuffer(in, {buffers}, {size_bytes});
     pipe.InitBuffer(out, {buffers}, {size_bytes});
 """
+
+
+def on_vectors() -> str:
+    """``pipe``, the queues ``in`` and ``out`` and ``buffer``, all without memory yet, and 512 floats of ``x``, of ``y``
+    and of the workspace as ``from``, ``to`` and ``spare``.
+    """
+    return f"""
+    TPipe pipe;
+    TQue<TPosition::VECIN, 2> in;
+    TQue<TPosition::VECOUT, 2> out;
+    TBuf<TPosition::VECCALC> buffer;
+{on_global("float", **{"from": "x, 512", "to": "y, 512", "spare": "workspace, 512"})}"""
 
 
 def on_global(ctype: str, **places: str) -> str:
@@ -50,12 +62,21 @@ def fresh(tensor: str, at: str, ctype: str = "int32_t") -> str:
 def on_matmul(cores: str, *, registered: bool = True) -> str:
     """``pipe``, and ``mm``, which multiplies halfs to floats with the tiling ``t`` of ``p``, on these cores."""
     register = "REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);" if registered else ""
+    return _multiplying(cores, f"Matmul<A, A, C> mm;\n{register}")
+
+
+def on_cubes(configuration: str) -> str:
+    """``pipe`` and ``mm`` on cube cores alone, where an object needs nobody to do its work."""
+    opened = f"MatmulImpl<A, A, C, C, {configuration}> mm;\nmm.SetSubBlockIdx(0);\nmm.Init(&t, &pipe);"
+    return _multiplying("AIC_ONLY", opened)
+
+
+def _multiplying(cores: str, opened: str) -> str:
     return f"""
 KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{cores});
 using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
 using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
 TCubeTiling t = TilingOf(p);
 TPipe pipe;
-Matmul<A, A, C> mm;
-{register}
+{opened}
 """

@@ -193,7 +193,6 @@ def test_bits_of_a_comparison_lie_the_same_in_every_type(twin: Twin, bits: str) 
     assert np.array_equal(done.output(), [np.where(a < 7, a, 0), np.where(a >= 9, a, 0)])
 
 
-@pytest.mark.parametrize("dtype", [F16, F32], ids=lambda d: d.value)
 def test_compare_packs_bits_and_select_reads_them(twin: Twin, dtype: DType) -> None:
     rng = np.random.default_rng(1)
     a = rng.integers(-2, 3, N).astype(dtype.numpy())

@@ -220,7 +220,9 @@ def test_bilinear_interpolation(twin: Twin) -> None:
     weights = np.arange(2, 34, dtype=np.float16)
     offsets = np.arange(0, 1024, 32, dtype=np.uint32)
     body = f"""TPipe pipe;
-    {load("half", "a", 512)} {load("half", "b", 32)} {load("uint32_t", "c", 32)}
+    {load("half", "a", 512)}
+    {load("half", "b", 32)}
+    {load("uint32_t", "c", 32)}
     TBuf<TPosition::VECCALC> b_t, b_y;
     pipe.InitBuffer(b_t, 20480);
     pipe.InitBuffer(b_y, 512);

@@ -11,7 +11,6 @@ from tests.twin.running import Twin
 from tests.twin.test_api_convert import load, store
 
 N = 512
-TYPES = [DType.FLOAT16, DType.FLOAT32]
 
 
 def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str]) -> np.ndarray:
@@ -30,11 +29,15 @@ def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str]) -> np.nd
     return np.asarray(done.output())
 
 
+def indices(row: np.ndarray) -> np.ndarray:
+    """A result read as the indices that stand beside values in it."""
+    return row.view({2: np.uint16, 4: np.uint32}[row.itemsize])
+
+
 def values_of(dtype: DType, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 1, N).astype(dtype.numpy())
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_block_and_pair_reductions(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     lanes, block = 256 // dtype.itemsize, 32 // dtype.itemsize
@@ -56,7 +59,6 @@ def test_block_and_pair_reductions(twin: Twin, dtype: DType) -> None:
     assert (rows[4][2:8] == -1).all(), "a fully masked block leaves its result as it was"
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_whole_reductions_and_their_layouts(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     lanes = 256 // dtype.itemsize
@@ -71,11 +73,10 @@ def test_whole_reductions_and_their_layouts(twin: Twin, dtype: DType) -> None:
         f"WholeReduceSum(l_y, l_a, 3, {repeats}, 2, 1, 8);",
     ])  # fmt: skip
     grid = a.reshape(repeats, lanes)
-    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
     assert models.same(rows[0][:repeats], models.tree(grid))
     assert models.same(rows[1][0 : 2 * repeats : 2], grid.max(axis=1))
-    assert np.array_equal(rows[1].view(index)[1 : 2 * repeats : 2], grid.argmax(axis=1))
-    assert np.array_equal(rows[2].view(index)[0 : 2 * repeats : 2], grid.argmin(axis=1))
+    assert np.array_equal(indices(rows[1])[1 : 2 * repeats : 2], grid.argmax(axis=1))
+    assert np.array_equal(indices(rows[2])[0 : 2 * repeats : 2], grid.argmin(axis=1))
     assert models.same(rows[2][1 : 2 * repeats : 2], grid.min(axis=1))
     assert models.same(rows[3][:repeats], grid.max(axis=1))
     assert np.array_equal(rows[4].view(np.uint32)[:repeats], grid.argmax(axis=1)), "indices alone are 32 bits wide"
@@ -84,7 +85,6 @@ def test_whole_reductions_and_their_layouts(twin: Twin, dtype: DType) -> None:
     assert models.same(rows[5][0 : 2 * repeats : 2], models.tree(first))
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 @pytest.mark.parametrize("count", [N, 200, 5])
 def test_reductions_of_a_tensor(twin: Twin, dtype: DType, count: int) -> None:
     a = values_of(dtype)
@@ -103,11 +103,9 @@ def test_reductions_of_a_tensor(twin: Twin, dtype: DType, count: int) -> None:
     assert rows[1][0] == a[:count].max()
     assert rows[1][1] == -1, "without the index only the value is written"
     assert rows[2][0] == a[:count].min()
-    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
-    assert rows[2].view(index)[1] == a[:count].argmin()
+    assert indices(rows[2])[1] == a[:count].argmin()
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
     a = values_of(dtype)
     t, lanes, block = dtype.ascend_c, 256 // dtype.itemsize, 32 // dtype.itemsize
@@ -149,14 +147,13 @@ def test_new_names_and_lane_bits(twin: Twin, dtype: DType) -> None:
     assert rows[11][0] == models.tree(spread)
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     """ReduceSum in mask form is a tree over the sums of its repeats; scratch and result may be the source itself."""
     a = values_of(dtype)
     lanes = 256 // dtype.itemsize
     repeats = N // lanes
     some = "uint64_t some[2] = {0xff0, 0};"
-    rows = run(twin, dtype, a, [
+    whole, masked, greatest, least, least_of_short, flat, greatest_of_all, in_place = run(twin, dtype, a, [
         f"ReduceSum(l_y, l_a, l_w, {lanes}, {repeats}, 8);",
         f"{some} ReduceSum(l_y, l_a, l_w, some, {repeats}, 8);",
         f"{some} ReduceMax(l_y, l_a, l_w, some, {repeats}, 8, true);",
@@ -167,7 +164,6 @@ def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
         f"Adds(l_y, l_a, ({dtype.ascend_c})0, {N}); ReduceSum(l_y, l_y, l_y, {lanes}, {repeats}, 8);",
     ])  # fmt: skip
     grid = a.reshape(repeats, lanes)
-    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
 
     def levels(sums: np.ndarray) -> np.generic:
         padded = np.full(lanes, -0.0, a.dtype)
@@ -177,21 +173,20 @@ def test_reductions_of_a_tensor_by_lanes(twin: Twin, dtype: DType) -> None:
     taken = np.full((repeats, lanes), -0.0, a.dtype)
     taken[:, 4:12] = grid[:, 4:12]
     inside = np.where(np.isin(np.arange(N) % lanes, range(4, 12)), a.astype(np.float64), np.nan)
-    assert rows[0][0] == levels(models.tree(grid))
-    assert rows[1][0] == levels(models.tree(taken))
-    assert (rows[2][0], rows[2].view(index)[1]) == (np.nanmax(inside), np.nanargmax(inside))
-    assert rows[3][0] == np.nanmin(inside)
+    assert whole[0] == levels(models.tree(grid))
+    assert masked[0] == levels(models.tree(taken))
+    assert (greatest[0], indices(greatest)[1]) == (np.nanmax(inside), np.nanargmax(inside))
+    assert least[0] == np.nanmin(inside)
     short = np.where(np.arange(N) % lanes < lanes - 1, a.astype(np.float64), np.nan)
-    assert (rows[4][0], rows[4].view(index)[1]) == (np.nanmin(short), np.nanargmin(short))
+    assert (least_of_short[0], indices(least_of_short)[1]) == (np.nanmin(short), np.nanargmin(short))
     total = a.dtype.type(0)
     for part in models.tree(grid):
         total = a.dtype.type(total + part)
-    assert rows[5][0] == total
-    assert (rows[6][0], rows[6].view(index)[1]) == (a.max(), a.argmax())
-    assert rows[7][0] == rows[0][0]
+    assert flat[0] == total
+    assert (greatest_of_all[0], indices(greatest_of_all)[1]) == (a.max(), a.argmax())
+    assert in_place[0] == whole[0]
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_special_values(twin: Twin, dtype: DType) -> None:
     """NaN wins every maximum and minimum, signs of zero survive sums, infinities follow IEEE."""
     a = values_of(dtype)
@@ -216,9 +211,8 @@ def test_special_values(twin: Twin, dtype: DType) -> None:
     assert np.isnan(rows[2][0])
     assert rows[2][1] == np.inf
     assert np.isnan(rows[2][2])
-    index = {2: np.uint16, 4: np.uint32}[dtype.itemsize]
     assert np.isnan(rows[3][0])
-    assert rows[3].view(index)[1] == 3
+    assert indices(rows[3])[1] == 3
     assert rows[3][4] == 0
     assert np.signbit(rows[3][4])
     assert np.isnan(rows[4][3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from npukernelbench.nouns import DType
 from tests.twin import models
@@ -97,7 +96,6 @@ def test_shifts_and_sums_by_count_may_use_the_register(twin: Twin) -> None:
     assert np.array_equal(rows[2], placed(a >> 5, index < 2))
 
 
-@pytest.mark.parametrize("dtype", [F16, F32], ids=lambda d: d.value)
 def test_compare_into_the_register_and_select_from_it(twin: Twin, dtype: DType) -> None:
     t, lanes = dtype.ascend_c, 256 // dtype.itemsize
     rows = run(twin, dtype, [
@@ -161,7 +159,6 @@ def test_nan_differs_from_nothing(twin: Twin) -> None:
     assert models.same(rows[1], np.where(np.isnan(values["a"]), values["b"], values["a"]))
 
 
-@pytest.mark.parametrize("dtype", [F16, F32], ids=lambda d: d.value)
 def test_vector_intrinsics(twin: Twin, dtype: DType) -> None:
     t, lanes = dtype.ascend_c, 256 // dtype.itemsize
     two = ("vadd", "vsub", "vmul", "vdiv", "vmax", "vmin")
@@ -214,7 +211,6 @@ def test_integer_and_converting_intrinsics(twin: Twin) -> None:
     assert np.array_equal(rows[4], np.repeat(a[:16], 16))
 
 
-@pytest.mark.parametrize("dtype", [F16, F32], ids=lambda d: d.value)
 def test_reducing_intrinsics_and_what_they_leave_in_registers(twin: Twin, dtype: DType) -> None:
     t, lanes = dtype.ascend_c, 256 // dtype.itemsize
     block, repeats = 32 // dtype.itemsize, N // lanes

@@ -11,20 +11,13 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker, Switch
 from npukernelbench.nouns import DType, Outcome
+from tests.twin.openings import on_vectors
 from tests.twin.running import Twin
 
 INPUTS = {"x": np.arange(512, dtype=np.float32)}
 OUTPUTS = {"y": ((512,), DType.FLOAT32)}
-HEAD = """
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> in;
-    TQue<TPosition::VECOUT, 2> out;
+HEAD = f"""{on_vectors()}
     TQueBind<TPosition::VECIN, TPosition::VECOUT, 2> both;
-    TBuf<TPosition::VECCALC> buffer;
-    GlobalTensor<float> from, to, spare;
-    from.SetGlobalBuffer((__gm__ float*)x, 512);
-    to.SetGlobalBuffer((__gm__ float*)y, 512);
-    spare.SetGlobalBuffer((__gm__ float*)workspace, 512);
     pipe.InitBuffer(buffer, 4096);
     LocalTensor<float> a = buffer.Get<float>(512);
     LocalTensor<float> b = buffer.Get<float>(1024)[512];

@@ -53,41 +53,35 @@ def test_row_major_matrices_become_fractals(twin: Twin, name: str) -> None:
     np.testing.assert_array_equal(done.output(), expected)
 
 
-def test_half_matrices_are_transposed_on_their_way_into_l0a(twin: Twin) -> None:
-    m, n, k = 48, 32, 80
-    a, b = exactly((k, m)), exactly((n, k))
-    body = f"""
-        cube.Fractals(cube.a1.Get<half>(), Gm<half>(a), {k}, {m});
-        cube.Fractals(cube.b1.Get<half>(), Gm<half>(b), {n}, {k});
+@pytest.mark.parametrize(
+    ("name", "sums", "m", "n", "k"), [("half", "float", 48, 32, 80), ("int8_t", "int32_t", 64, 96, 128)]
+)
+def test_matrices_are_transposed_on_their_way_into_l0a(
+    twin: Twin, name: str, sums: str, m: int, n: int, k: int
+) -> None:
+    """Halfs by fractals, bytes in squares of two fractals."""
+    dtype, made = {"half": (np.float16, DType.FLOAT32), "int8_t": (np.int8, DType.INT32)}[name]
+    a, b = exactly((k, m), dtype), exactly((n, k), dtype)
+    transposing = {
+        "half": f"""
         LoadData2DParams p(0, {k // 16}, 1, 0, 0, true, 0);
-        LocalTensor<half> a1 = cube.a1.Get<half>(), a2 = cube.a2.Get<half>();
-        for (int i = 0; i < {m // 16}; ++i) LoadData(a2[i * {k} * 16], a1[i * {k} * 16], p);
-        LoadData(cube.b2.Get<half>(), cube.b1.Get<half>(), {{0, {n * k // 256}, 1, 0, 0, false, 0}});
-        PipeBarrier<PIPE_ALL>();
-        cube.Multiply<float, half>({m}, {n}, {k});
-        cube.Out<float, float>(Gm<float>(y), {m}, {n});
-    """
-    done = run(twin, body, {"a": a, "b": b}, {"y": ((m, n), DType.FLOAT32)})
-    np.testing.assert_array_equal(done.output(), a.T.astype(float) @ b.T.astype(float))
-
-
-def test_bytes_are_transposed_in_squares_of_two_fractals(twin: Twin) -> None:
-    m, n, k = 64, 96, 128
-    a, b = exactly((k, m), np.int8), exactly((n, k), np.int8)
-    body = f"""
-        cube.Fractals(cube.a1.Get<int8_t>(), Gm<int8_t>(a), {k}, {m});
-        cube.Fractals(cube.b1.Get<int8_t>(), Gm<int8_t>(b), {n}, {k});
+        for (int i = 0; i < {m // 16}; ++i) LoadData(a2[i * {k} * 16], a1[i * {k} * 16], p);""",
+        "int8_t": f"""
         LoadData2dTransposeParams p(0, {k // 32}, 1, 0, {k // 32 - 1});
-        for (int i = 0; i < {m // 32}; ++i) {{
-            LoadDataWithTranspose(cube.a2.Get<int8_t>()[i * {k} * 32], cube.a1.Get<int8_t>()[i * {k} * 32], p);
-        }}
-        LoadData(cube.b2.Get<int8_t>(), cube.b1.Get<int8_t>(), {{0, {n * k // 512}, 1, 0, 0, false, 0}});
+        for (int i = 0; i < {m // 32}; ++i) LoadDataWithTranspose(a2[i * {k} * 32], a1[i * {k} * 32], p);""",
+    }
+    body = f"""
+        LocalTensor<{name}> a1 = cube.a1.Get<{name}>(), a2 = cube.a2.Get<{name}>();
+        cube.Fractals(a1, Gm<{name}>(a), {k}, {m});
+        cube.Fractals(cube.b1.Get<{name}>(), Gm<{name}>(b), {n}, {k});
+        {transposing[name]}
+        LoadData(cube.b2.Get<{name}>(), cube.b1.Get<{name}>(), {{0, {b.nbytes // 512}, 1, 0, 0, false, 0}});
         PipeBarrier<PIPE_ALL>();
-        cube.Multiply<int32_t, int8_t>({m}, {n}, {k});
-        cube.Out<int32_t, int32_t>(Gm<int32_t>(y), {m}, {n});
+        cube.Multiply<{sums}, {name}>({m}, {n}, {k});
+        cube.Out<{sums}, {sums}>(Gm<{sums}>(y), {m}, {n});
     """
-    done = run(twin, body, {"a": a, "b": b}, {"y": ((m, n), DType.INT32)})
-    np.testing.assert_array_equal(done.output(), a.T.astype(int) @ b.T.astype(int))
+    done = run(twin, body, {"a": a, "b": b}, {"y": ((m, n), made)})
+    np.testing.assert_array_equal(done.output(), a.T.astype(float) @ b.T.astype(float))
 
 
 def test_floats_are_transposed_by_images_and_aligned_in_k(twin: Twin) -> None:

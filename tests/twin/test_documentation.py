@@ -23,21 +23,23 @@ def test_a_name_is_documented_by_what_declares_it() -> None:
     assert "uint16_t blockCount = 1;" in "".join(entry("DataCopyExtParams").declarations)
 
 
+#: What rows of instructions and of moves tell.
+NOTES = (
+    ("ShiftLeft", "Element types: int16_t, uint16_t, int32_t, uint32_t."),
+    ("ShiftLeft", "Elements per cycle: 128 of 16 bits, 64 of 32 bits."),
+    ("ShiftLeft", "ShiftLeft(dst, src, scalar, count, round)"),
+    ("Sigmoid", "library function with the operands dst, src."),
+    ("Cast", "half from int4b_t"),
+    ("GatherMask", "GatherMask is an instruction (choice) on dst, src0, src1Pattern."),
+    ("GatherMask", "Elements per cycle: 64 of 16 bits, 32 of 32 bits."),
+    ("GatherMask", "The result may share no memory with src1Pattern."),
+    ("Fixpipe", "half from int32_t"),
+)
+
+
 def test_an_instruction_is_documented_by_its_row() -> None:
-    said = " ".join(entry("ShiftLeft").notes)
-    assert "Element types: int16_t, uint16_t, int32_t, uint32_t." in said
-    assert "Elements per cycle: 128 of 16 bits, 64 of 32 bits." in said
-    assert "ShiftLeft(dst, src, scalar, count, round)" in said
-    assert "library function with the operands dst, src." in " ".join(entry("Sigmoid").notes)
-    assert "half from int4b_t" in " ".join(entry("Cast").notes)
-
-
-def test_a_move_is_documented_by_its_row() -> None:
-    said = " ".join(entry("GatherMask").notes)
-    assert "GatherMask is an instruction (choice) on dst, src0, src1Pattern." in said
-    assert "Elements per cycle: 64 of 16 bits, 32 of 32 bits." in said
-    assert "The result may share no memory with src1Pattern." in said
-    assert "half from int32_t" in " ".join(entry("Fixpipe").notes)
+    for name, note in NOTES:
+        assert note in " ".join(entry(name).notes), name
     assert "Elements per cycle" not in " ".join(entry("Mmad").notes)
 
 

@@ -111,11 +111,13 @@ def _called_once(sandbox: Sandbox, program: Path, tmp_path_factory: pytest.TempP
     assert running(sandbox) == []
 
 
-def another(sandbox: Sandbox, program: Path, work: Path) -> Sandbox:
+@pytest.fixture
+def how(sandbox: Sandbox, program: Path, tmp_path: Path) -> Iterator[Sandbox]:
     """The same measures with servers of their own, where the program was called once."""
-    how = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
-    assert copy(program, "x", work, how).returncode == 7
-    return how
+    own = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
+    assert copy(program, "x", tmp_path, own).returncode == 7
+    yield own
+    own.close()
 
 
 def copy(program: Path, asked: str, work: Path, how: Sandbox, limits: Limits = LIMITS, stop: Stop = STOP) -> Finished:
@@ -213,17 +215,14 @@ def test_a_copy_is_killed_at_its_deadline(sandbox: Sandbox, program: Path, tmp_p
     assert copy(program, "hx", tmp_path, sandbox).returncode == 7  # its server goes on
 
 
-def test_many_at_once(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_many_at_once(how: Sandbox, program: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
         ended = list(pool.map(lambda i: copy(program, "hx", tmp_path / str(i), how), range(200)))
     assert [(done.returncode, done.output) for done in ended] == [(7, "hello")] * 200
     assert len(running(how)) == 1
-    how.close()
 
 
-def test_a_lost_server_costs_nothing_but_time(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_a_lost_server_costs_nothing_but_time(how: Sandbox, program: Path, tmp_path: Path) -> None:
     assert copy(program, "hx", tmp_path, how).returncode == 7
     [server] = running(how)
     server.kill()
@@ -243,19 +242,17 @@ def waiting(program: Path, tmp_path: Path, how: Sandbox, stop: Stop = STOP) -> I
         yield waits
 
 
-def test_a_server_that_dies_with_its_copy(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_a_server_that_dies_with_its_copy(how: Sandbox, program: Path, tmp_path: Path) -> None:
     with waiting(program, tmp_path, how) as waits:
         running(how)[0].kill()
         assert waits.result().timed_out  # begun again, by itself
 
 
 def test_a_server_that_made_room_comes_back(
-    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a copy of it still ran: that one is begun again, and the server was not at fault."""
     monkeypatch.setattr(forkserver, "_MOST_SERVERS", 1)
-    how = another(sandbox, program, tmp_path)
     with waiting(program, tmp_path, how) as waits:
         (tmp_path / "other").mkdir()
         (tmp_path / "other/input").write_text("x", encoding="ascii")
@@ -266,7 +263,6 @@ def test_a_server_that_made_room_comes_back(
     assert copy(program, "x", tmp_path, how).returncode == 7
     [server] = running(how)
     assert "another" not in server.args
-    how.close()
 
 
 def test_what_cannot_be_copied_is_started(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -320,25 +316,20 @@ def test_memory_of_its_own_is_for_machines_that_have_some(
     assert forkserver._has_room.__wrapped__() is room
 
 
-def test_a_copy_that_cannot_be_confined_is_our_fault(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_a_copy_that_cannot_be_confined_is_our_fault(how: Sandbox, program: Path, tmp_path: Path) -> None:
     with pytest.raises(ExecutorError, match=r"sandbox cannot be set up: .*No such file"):
         run((str(program),), work=tmp_path / "gone", environment={}, limits=LIMITS, sandbox=how, stop=STOP)
-    how.close()
 
 
-def test_servers_end_with_their_sandbox(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_servers_end_with_their_sandbox(how: Sandbox, program: Path, tmp_path: Path) -> None:
     assert copy(program, "x", tmp_path, how).returncode == 7
     [server] = running(how)
     how.close()
     assert server.poll() is not None
     assert copy(program, "x", tmp_path, how).returncode == 7  # started again
-    how.close()
 
 
-def test_few_servers_wait(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
-    how = another(sandbox, program, tmp_path)
+def test_few_servers_wait(how: Sandbox, program: Path, tmp_path: Path) -> None:
     assert copy(program, "x", tmp_path, how).returncode == 7
     [first] = running(how)
     for number in range(9):
@@ -347,7 +338,6 @@ def test_few_servers_wait(sandbox: Sandbox, program: Path, tmp_path: Path) -> No
             run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
     assert len(running(how)) == 8
     assert first.poll() is not None
-    how.close()
 
 
 CHILD = """

@@ -14,7 +14,6 @@ from tests.twin.test_library_math import SETUP, assert_close, grid, run_two
 SWISH = [1.702, 1.0, -0.5]
 
 
-@pytest.mark.parametrize("dtype", [DType.FLOAT16, DType.FLOAT32])
 def test_gated_units(twin: Twin, dtype: DType) -> None:
     """GeGLU, ReGlu and SwiGLU in their four forms."""
     a, b = grid(dtype, 1, 512)
@@ -40,7 +39,6 @@ def test_reglu_of_brain_floats(twin: Twin) -> None:
         assert (actual.astype(np.float32) == wanted.astype(np.float32)).all()
 
 
-@pytest.mark.parametrize("dtype", [DType.FLOAT16, DType.FLOAT32])
 def test_swish(twin: Twin, dtype: DType) -> None:
     a, b = grid(dtype, 3, 512)
     t = dtype.ascend_c

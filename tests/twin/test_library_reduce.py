@@ -9,8 +9,6 @@ from npukernelbench.nouns import DType
 from tests.twin.models import same
 from tests.twin.running import Twin
 
-REAL = [DType.FLOAT16, DType.FLOAT32]
-
 SETUP = """
 TPipe pipe;
 TBuf<TPosition::VECCALC> bx, by, bl, bt;
@@ -53,7 +51,6 @@ def tree(row: np.ndarray, kind: type[np.floating]) -> float:
     return float(total)
 
 
-@pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize("n", [5, 64, 300])
 def test_sum_and_mean_of_rows(twin: Twin, dtype: DType, n: int) -> None:
     block = 32 // dtype.itemsize
@@ -154,7 +151,6 @@ def test_sum_of_exclusive_or(twin: Twin) -> None:
     assert actual.tolist() == [int((a ^ b).sum()), int((a ^ b)[:90].sum()), -32768]
 
 
-@pytest.mark.parametrize("dtype", REAL)
 def test_cumulative_sums(twin: Twin, dtype: DType) -> None:
     x = np.random.default_rng(5).normal(0, 2, (6, 32)).astype(dtype.numpy())
     before = """
@@ -178,7 +174,6 @@ def test_cumulative_sums(twin: Twin, dtype: DType) -> None:
     assert same(actual[3][:32], down[-1])
 
 
-@pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize("mask", [DType.BOOL, DType.INT8, DType.UINT16, DType.INT32])
 def test_select_by_bytes(twin: Twin, dtype: DType, mask: DType) -> None:
     """Rows of the mask may be longer than those of the source; either operand may be the scalar."""

@@ -10,7 +10,7 @@ import pytest
 from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukb_twin.launch.launching import Checker
 from npukernelbench.nouns import DType
-from tests.twin.openings import on_matmul
+from tests.twin.openings import on_cubes, on_matmul
 from tests.twin.running import Finished, Twin
 from tests.twin.test_matmul_kernels import ALONE, FLOATS
 from tests.twin.test_matmul_object import BEFORE, agrees, matrix, numbers, tiling
@@ -49,21 +49,13 @@ __aicore__ inline void CopyB(const LocalTensor<int8_t>& place, const __gm__ void
     Block(place, gm, int64_t(row) * baseK * stride + col * baseN, useK, useN, stride);
 }
 """
-KERNEL = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-MatmulImpl<A, A, C, C, CFG_NORM, MatmulCallBackFunc<nullptr, {functions}>> mm;
-mm.SetSubBlockIdx(0);
-mm.Init(&t, &pipe);
+KERNEL = f"""{on_cubes("CFG_NORM, MatmulCallBackFunc<nullptr, {functions}>")}
 mm.SetUserDefInfo(reinterpret_cast<uint64_t>(p));
 mm.SetSelfDefineData(reinterpret_cast<uint64_t>(p));
 mm.SetTensorA(Of<half>(a));
 mm.SetTensorB(Of<half>(b));
-{before}
-{calls}
+{{before}}
+{{calls}}
 mm.End();
 """
 ALL = "mm.IterateAll(Of<float>(y));"

@@ -136,7 +136,7 @@ def matrix(rng: np.random.Generator, dtype: Any, *shape: int) -> Array:
 
 def run(
     twin: Twin, types: Types, a: Array, b: Array, shape: tuple[int, int], told: tuple[int, ...], values: dict[str, int],
-    bias: Array | None = None, scales: Array | None = None,
+    bias: Array | None = None, scales: Array | None = None, body: str = BODY, before: str = BEFORE,
 ) -> Finished:  # fmt: skip
     rows, columns = shape
     inputs = {
@@ -147,7 +147,7 @@ def run(
         "scales": scales if scales is not None else np.zeros(4, np.uint64).view(np.int64),
     }
     outputs = {"y": ((rows, columns), OUT[types.c]), "space": ((4 * rows * columns + 65536,), OUT[types.c])}
-    return twin.run(BODY.format(a=types.a, c=types.c, bias=types.bias), inputs, outputs, before=BEFORE)
+    return twin.run(body.format(a=types.a, c=types.c, bias=types.bias), inputs, outputs, before=before)
 
 
 def agrees(actual: Array, a: Array, b: Array, types: Types, bias: Any = 0) -> None:
@@ -188,73 +188,52 @@ def test_a_configuration_decides_how_but_not_what(twin: Twin, config: str) -> No
     types = PLAIN[0]
     a, b = matrix(rng, np.float16, 100, 333), matrix(rng, np.float16, 333, 90)
     usual = run(twin, types, a, b, (100, 90), (1,), tiling(100, 90, 333)).output()
-    body = BODY.format(a="half", c="float", bias="float").replace("Bias> mm;", "Bias, kConfig> mm;")
-    inputs = {"p": numbers(tiling(100, 90, 333, stepKa=2, stepKb=2, depthA1=2, depthB1=2), 1), "a": a, "b": b}
-    inputs |= {"bias": np.zeros(8, np.float32), "scales": np.zeros(4, np.int64)}
-    outputs = {"y": ((100, 90), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
-    done = twin.run(body, inputs, outputs, before=f"{BEFORE}constexpr MatmulConfig kConfig = {config};\n")
+    values = tiling(100, 90, 333, stepKa=2, stepKb=2, depthA1=2, depthB1=2)
+    body = BODY.replace("Bias> mm;", "Bias, kConfig> mm;")
+    before = f"{BEFORE}constexpr MatmulConfig kConfig = {config};\n"
+    done = run(twin, types, a, b, (100, 90), (1,), values, body=body, before=before)
     assert np.array_equal(done.output(), usual)
     assert not done.diagnostics
 
 
-def test_blocks_are_fetched_into_the_unified_buffer_while_others_are_computed(twin: Twin) -> None:
+#: A block of a product comes into the unified buffer while the next one is computed, asked for in one of these ways.
+FETCHES = {
+    "waited for": "mm.AsyncGetTensorC(block); mm.WaitGetTensorC();",
+    "put aside": """auto left = i == 0 ? mm.GetTensorC() : mm.template GetTensorC<false>();
+    DataCopy(block, left, 48 * 64);""",
+}
+AHEAD = "mm.template Iterate<false>();"
+FETCH = """
+TBuf<TPosition::VECCALC> held;
+pipe.InitBuffer(held, 48 * 64 * 4);
+auto block = held.Get<float>();
+auto aside = Of<float>(space);
+mm.SetWorkspace(aside);
+AHEAD
+for (int i = 0; i < 2; ++i) {{
+    BLOCK
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(out[i * 64], block, DataCopyParams(48, 8, 0, 8));
+    PipeBarrier<PIPE_ALL>();
+}}
+mm.End();
+"""
+
+
+def fetched(twin: Twin, a: Array, b: Array, way: str, ahead: str = AHEAD) -> Finished:
+    body = BODY.partition("if (at(0) == 0) {{")[0] + FETCH.replace("AHEAD", ahead).replace("BLOCK", FETCHES[way])
+    return run(twin, PLAIN[0], a, b, (48, 128), (), tiling(48, 128, 96), body=body)
+
+
+@pytest.mark.parametrize("way", FETCHES)
+def test_blocks_are_fetched_into_the_unified_buffer(twin: Twin, way: str) -> None:
     rng = np.random.default_rng(9)
-    types = PLAIN[0]
     a, b = matrix(rng, np.float16, 48, 96), matrix(rng, np.float16, 96, 128)
-    body = BODY.format(a="half", c="float", bias="float")
-    head, _ = body.split("if (at(0) == 0) {")
-    fetch = """
-        TBuf<TPosition::VECCALC> held;
-        pipe.InitBuffer(held, 48 * 64 * 4);
-        auto block = held.Get<float>();
-        auto aside = Of<float>(space);
-        mm.SetWorkspace(aside);
-        mm.template Iterate<false>();
-        for (int i = 0; i < 2; ++i) {
-            mm.AsyncGetTensorC(block);
-            mm.WaitGetTensorC();
-            PipeBarrier<PIPE_ALL>();
-            DataCopy(out[i * 64], block, DataCopyParams(48, 8, 0, 8));
-            PipeBarrier<PIPE_ALL>();
-        }
-        mm.End();
-    """
-    inputs = {"p": numbers(tiling(48, 128, 96)), "a": a, "b": b}
-    inputs |= {"bias": np.zeros(8, np.float32), "scales": np.zeros(4, np.int64)}
-    outputs = {"y": ((48, 128), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
-    done = twin.run(head + fetch, inputs, outputs, before=BEFORE)
-    agrees(done.output(), a, b, types)
+    agrees(fetched(twin, a, b, way).output(), a, b, PLAIN[0])
 
 
-def test_blocks_are_looked_for_where_they_were_put_aside(twin: Twin) -> None:
-    """With either value of sync, as kernels ask for them; before anything was computed there are none."""
-    rng = np.random.default_rng(10)
-    types = PLAIN[0]
-    a, b = matrix(rng, np.float16, 48, 96), matrix(rng, np.float16, 96, 128)
-    head, _ = BODY.format(a="half", c="float", bias="float").split("if (at(0) == 0) {")
-    fetch = """
-        TBuf<TPosition::VECCALC> held;
-        pipe.InitBuffer(held, 48 * 64 * 4);
-        auto block = held.Get<float>();
-        auto aside = Of<float>(space);
-        mm.SetWorkspace(aside);
-        mm.template Iterate<false>();
-        for (int i = 0; i < 2; ++i) {
-            auto left = i == 0 ? mm.GetTensorC() : mm.template GetTensorC<false>();
-            DataCopy(block, left, 48 * 64);
-            PipeBarrier<PIPE_ALL>();
-            DataCopy(out[i * 64], block, DataCopyParams(48, 8, 0, 8));
-            PipeBarrier<PIPE_ALL>();
-        }
-        mm.End();
-    """
-    inputs = {"p": numbers(tiling(48, 128, 96)), "a": a, "b": b}
-    inputs |= {"bias": np.zeros(8, np.float32), "scales": np.zeros(4, np.int64)}
-    outputs = {"y": ((48, 128), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
-    done = twin.run(head + fetch, inputs, outputs, before=BEFORE)
-    agrees(done.output(), a, b, types)
-    early = fetch.replace("mm.template Iterate<false>();", "")
-    done = twin.run(head + early, inputs, outputs, before=BEFORE)
+def test_no_block_is_there_before_anything_was_computed(twin: Twin) -> None:
+    done = fetched(twin, np.ones((48, 96), np.float16), np.ones((96, 128), np.float16), "put aside", ahead="")
     assert "nothing was computed ahead" in done.errors[0].message
 
 
@@ -279,12 +258,9 @@ def test_adding_to_what_is_there(twin: Twin) -> None:
     rng = np.random.default_rng(3)
     types = Types("half", "float", "float")
     a, b = matrix(rng, np.float16, 40, 32), matrix(rng, np.float16, 32, 48)
-    body = BODY.format(a="half", c="float", bias="float").replace("mm.End();", "mm.IterateAll(out, 1);\nmm.End();")
-    inputs = {"p": numbers(tiling(40, 48, 32)), "a": a, "b": b, "bias": np.zeros(8, np.float32)}
-    inputs["scales"] = np.zeros(4, np.int64)
-    outputs = {"y": ((40, 48), DType.FLOAT32), "space": ((65536,), DType.FLOAT32)}
-    actual = twin.run(body, inputs, outputs, before=BEFORE).output()
-    agrees(actual, 2 * a, b, types)
+    body = BODY.replace("mm.End();", "mm.IterateAll(out, 1);\nmm.End();")
+    done = run(twin, types, a, b, (40, 48), (), tiling(40, 48, 32), body=body)
+    agrees(done.output(), 2 * a, b, types)
 
 
 def scale_bits(value: float) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from npukb_twin.operator.host_side import describe, tile
 from npukb_twin.operator.host_types import OperatorDescription, TensorArgument, TilingResult
-from tests.twin.hosting import DEFINITION, HEAD, PLAIN, Hosting, request
+from tests.twin.hosting import DEFINITION, HEAD, ONE_CORE, PLAIN, Hosting, request
 
 #: Reads its problem out of the input's shape, dimension by dimension.
 SOURCE = (
@@ -50,13 +50,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     tiling.set_answer(cube.GetTiling(tiling.cube));
     int32_t dim = 0, m = 0, n = 0;
     if (cube.GetCoreNum(dim, m, n) == 0) context->SetTilingKey(m * 1000 + n);
-    context->SetBlockDim(1);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    return ge::GRAPH_SUCCESS;
-}
-}
 """
+    + ONE_CORE
     + DEFINITION.format(body=PLAIN)
 )
 

@@ -9,6 +9,7 @@ import pytest
 
 from npukb_twin.timing.machine import load
 from npukernelbench.nouns import DType
+from tests.twin.openings import on_cubes
 from tests.twin.test_matmul_kernels import ALONE
 from tests.twin.test_matmul_object import BEFORE, matrix, numbers, tiling
 
@@ -17,15 +18,7 @@ if TYPE_CHECKING:
     from tests.twin.running import Twin
 
 #: Every cube core multiplies a by columns of b of its own.
-KERNEL = """
-KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
-using A = MatmulType<TPosition::GM, CubeFormat::ND, half>;
-using C = MatmulType<TPosition::GM, CubeFormat::ND, float>;
-TCubeTiling t = TilingOf(p);
-TPipe pipe;
-MatmulImpl<A, A, C, C, {config}> mm;
-mm.SetSubBlockIdx(0);
-mm.Init(&t, &pipe);
+KERNEL = f"""{on_cubes("{config}")}
 const uint32_t first = GetBlockIdx() * t.singleCoreN;
 GlobalTensor<half> right = Of<half>(b);
 GlobalTensor<float> out = Of<float>(y);

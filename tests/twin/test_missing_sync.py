@@ -16,20 +16,13 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.nouns import DType, Outcome, Severity
 from tests.twin.breaches import CUBE_SETUP
 from tests.twin.cubes import CUBE
+from tests.twin.openings import on_vectors
 from tests.twin.running import Finished, Twin
 
 INPUTS = {"x": np.arange(512, dtype=np.float32)}
 OUTPUTS = {"y": ((512,), DType.FLOAT32)}
 
-SETUP = """
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> in;
-    TQue<TPosition::VECOUT, 1> out;
-    TBuf<TPosition::VECCALC> buffer;
-    GlobalTensor<float> from, to, spare;
-    from.SetGlobalBuffer((__gm__ float*)x, 512);
-    to.SetGlobalBuffer((__gm__ float*)y, 512);
-    spare.SetGlobalBuffer((__gm__ float*)workspace, 512);
+SETUP = f"""{on_vectors()}
     pipe.InitBuffer(in, 1, 256);
     pipe.InitBuffer(out, 1, 256);
     pipe.InitBuffer(buffer, 4096);

@@ -190,17 +190,12 @@ def test_copy_and_index_by_lane_bits(twin: Twin, dtype: DType) -> None:
 def test_in_counter_mode_every_repeat_copies_as_many_elements_as_the_mask_says(twin: Twin, dtype: DType) -> None:
     t, per = dtype.ascend_c, 32 // dtype.itemsize
     row = 10 * per + 3  # more than a repeat holds in normal mode
-    count = f"SetMaskCount(); SetVectorMask<{t}, MaskMode::COUNTER>({row});"
-    actual = calls(
-        twin,
-        dtype,
-        [
-            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 2, {{1, 1, 11, 0}}); SetMaskNorm(); ResetMask();",
-            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 2, {{1, 0, 11, 1}}); SetMaskNorm(); ResetMask();",
-            f"{count} Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, 1, {{1, 1, 0, 0}}); SetMaskNorm(); ResetMask();",
-            f"SetMaskCount(); Copy(l_y, l_a, (uint64_t)({per} + 1), 2, {{2, 1, 5, 2}}); SetMaskNorm(); ResetMask();",
-        ],
-    )
+    copies = [
+        f"SetVectorMask<{t}, MaskMode::COUNTER>({row}); Copy<{t}, false>(l_y, l_a, MASK_PLACEHOLDER, {repeats});"
+        for repeats in ("2, {1, 1, 11, 0}", "2, {1, 0, 11, 1}", "1, {1, 1, 0, 0}")
+    ]
+    copies.append(f"Copy(l_y, l_a, (uint64_t)({per} + 1), 2, {{2, 1, 5, 2}});")
+    actual = calls(twin, dtype, [f"SetMaskCount(); {copy} SetMaskNorm(); ResetMask();" for copy in copies])
     a = values(dtype)
     wanted = np.stack([filled(dtype)] * 4)
     for r in range(2):

@@ -39,7 +39,7 @@ PROPERTIES: Mapping[str, Callable[..., None]] = {
     "Gatherb": test_move_gather.test_gatherb_moves_blocks,
     "LoadData": test_cube_loads.test_fractals_come_from_global_memory_in_any_order,
     "LoadDataWithSparse": test_cube_loads.test_of_four_elements_two_take_part_in_a_sparse_product,
-    "LoadDataWithTranspose": test_cube_loads.test_bytes_are_transposed_in_squares_of_two_fractals,
+    "LoadDataWithTranspose": test_cube_loads.test_matrices_are_transposed_on_their_way_into_l0a,
     "Mmad": test_cube_out.test_products_begin_with_a_bias_or_go_on,
     "MmadWithSparse": test_cube_loads.test_of_four_elements_two_take_part_in_a_sparse_product,
     "MrgSort": test_sort.test_records_are_sorted_and_merged,

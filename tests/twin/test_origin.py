@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import npukb_twin
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.origin import explain_origin
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Outcome, Track
-from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import GoldenKernels
+from tests.judging import on_the_twin
 from tests.suite import suite
 
 #: What is planted: the text, what takes its place, and where the line has to be named.
@@ -24,13 +22,10 @@ MISTAKES = (
 
 
 def test_planted_mistakes_are_named():
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {})
-    judge = Judge.of(executor, plugins, JudgeSettings())
-    task, goldens = suite()["AddCustom"], GoldenKernels()
+    task = suite()["AddCustom"]
     case = task.usual_case
-    try:
+    with on_the_twin() as (executor, plugins), GoldenKernels() as goldens:
+        judge = Judge.of(executor, plugins, JudgeSettings())
         [text] = goldens.kernel(task, case, Track.STATIC).values()
         for old, new, where in MISTAKES:
             assert old in text
@@ -41,20 +36,14 @@ def test_planted_mistakes_are_named():
             line = 1 + text[: text.index(old)].count("\n")
             assert line in {number for note in said for _, number in note.details[where]}, (new, said)
             assert said == explain_origin(judge, plugins, task, [case], Track.STATIC, source, verdict)
-    finally:
-        executor.close()
-        goldens.close()
 
 
 @pytest.mark.parametrize("wrong", ["Sub"])
 def test_values_on_the_way_are_those_of_the_instruction(wrong):
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {"checker": "off"})
-    judge = Judge.of(executor, plugins, JudgeSettings())
-    task, goldens = suite()["AddCustom"], GoldenKernels()
+    task = suite()["AddCustom"]
     case = task.usual_case
-    try:
+    with on_the_twin(checker="off") as (executor, plugins), GoldenKernels() as goldens:
+        judge = Judge.of(executor, plugins, JudgeSettings())
         [text] = goldens.kernel(task, case, Track.STATIC).values()
         source = candidate_of({"kernel.cpp": text.replace("Add(z, x, y", f"{wrong}(z, x, y")})
         verdict = judge.judge(task, [case], Track.STATIC, source)
@@ -62,6 +51,3 @@ def test_values_on_the_way_are_those_of_the_instruction(wrong):
         held = {word: float(note.message.split(f"{word} byte 0: ")[1].split(",")[0]) for word in ("x", "y")}
         result = float(note.message.split(" = ")[1].split(" ")[0])
         assert result == pytest.approx(held["x"] - held["y"], rel=1e-3)
-    finally:
-        executor.close()
-        goldens.close()

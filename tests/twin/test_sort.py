@@ -10,7 +10,6 @@ from tests.twin import models
 from tests.twin.running import Twin
 from tests.twin.test_api_convert import load
 
-TYPES = [DType.FLOAT16, DType.FLOAT32]
 N = 256
 
 
@@ -71,7 +70,6 @@ def run(twin: Twin, dtype: DType, values: np.ndarray, calls: list[str], *, warni
     return np.asarray(done.output())
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_records_are_sorted_and_merged(twin: Twin, dtype: DType) -> None:
     values = samples(dtype)
     index = np.arange(1000, 1000 + N, dtype=np.uint32)
@@ -123,7 +121,6 @@ def test_records_are_sorted_and_merged(twin: Twin, dtype: DType) -> None:
     assert np.array_equal(rows[8], sorted_records(values, index, 128))
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_library_merge_and_extraction(twin: Twin, dtype: DType) -> None:
     values = samples(dtype)[:128].copy()
     t = dtype.ascend_c
@@ -156,7 +153,6 @@ def test_library_merge_and_extraction(twin: Twin, dtype: DType) -> None:
     assert np.array_equal(done.output("z"), index[order(values)])
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 def test_region_proposals_of_older_chips(twin: Twin, dtype: DType) -> None:
     values = samples(dtype)[:64].copy()
     t = dtype.ascend_c
@@ -181,7 +177,6 @@ def test_region_proposals_of_older_chips(twin: Twin, dtype: DType) -> None:
     assert models.same(done.output(), values[order(values)])
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda d: d.value)
 @pytest.mark.parametrize("largest", [True, False], ids=["largest", "smallest"])
 def test_topk(twin: Twin, dtype: DType, largest: bool) -> None:
     outer, inner, n, k = 2, 96, 90, 11

@@ -8,6 +8,7 @@ import pytest
 from npukb_twin.compile.templates import arguments_of, template_of
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import CompileRequest, DType, Outcome, RunRequest, Track
+from tests.twin.hosting import DEFINITION, ONE_CORE
 from tests.twin.running import Finished, Twin, task_for
 
 KEYS = """
@@ -34,7 +35,8 @@ ASCENDC_TPL_SEL(
         ASCENDC_TPL_BOOL_SEL(NEGATE, 1)),
 );
 """
-HOST = """
+HOST = (
+    """
 #include "register/op_def_registry.h"
 #include "register/tilingdata_base.h"
 #include "../op_kernel/keys.h"
@@ -50,27 +52,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     uint32_t D_T_X = static_cast<int>(context->GetInputDesc(0)->GetDataType());
     int TILES = %TILES%;
     ASCENDC_TPL_SEL_PARAM(context, D_T_X, TILES, EXACT_IF(D_T_X), %NEGATE%);
-    context->SetBlockDim(1);
-    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
-    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
-    return ge::GRAPH_SUCCESS;
-}
-}
-namespace ops {
-class Probe : public OpDef {
-public:
-    explicit Probe(const char* name) : OpDef(name) {
-        this->Input("x").ParamType(REQUIRED)
-            .DataType({ge::DT_FLOAT, ge::DT_FLOAT16}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
-        this->Output("y").ParamType(REQUIRED)
-            .DataType({ge::DT_FLOAT, ge::DT_FLOAT16}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
-        this->AICore().SetTiling(optiling::TilingFunc).LaunchWithZeroEleOutputTensors(true);
-        this->AICore().AddConfig("ascend910b");
-    }
-};
-OP_ADD(Probe);
-}
 """
+    + ONE_CORE
+    + DEFINITION.format(
+        body="""
+    this->Input("x").ParamType(REQUIRED)
+        .DataType({ge::DT_FLOAT, ge::DT_FLOAT16}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+    this->Output("y").ParamType(REQUIRED)
+        .DataType({ge::DT_FLOAT, ge::DT_FLOAT16}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+    this->AICore().SetTiling(optiling::TilingFunc).LaunchWithZeroEleOutputTensors(true);
+    this->AICore().AddConfig("ascend910b");
+"""
+    )
+)
 KERNEL = """
 #include "kernel_operator.h"
 #include "keys.h"

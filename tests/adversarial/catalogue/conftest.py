@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-import npukb_twin
 from npukernelbench.errors import ExecutorError
-from npukernelbench.judge.executor import make_executor
+from npukernelbench.judge.executor import prepare
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Track
-from npukernelbench.plugins import Plugins
 from tests.adversarial.candidates import Candidate, edited, right
+from tests.judging import on_the_twin
 from tests.tables import read_yaml
 
 HERE = Path(__file__).parent
@@ -52,13 +51,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session", params=["auto", "strict", "off"])
 def judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
     """With the sandbox as the machine has it, with all of it, and without: what the judge says does not hang on it."""
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor: Any = make_executor(plugins.executors.find("twin"), {"sandbox": request.param})
-    try:
-        executor.prepare(lambda _: None, Track.STATIC)
-    except ExecutorError as error:
-        pytest.skip(error.message)  # strict, on a machine that lacks a measure
-    settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=3.0)
-    yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
-    executor.close()
+    with on_the_twin(sandbox=request.param) as (executor, plugins):
+        try:
+            prepare(executor, lambda _: None, Track.STATIC)
+        except ExecutorError as error:
+            pytest.skip(error.message)  # strict, on a machine that lacks a measure
+        settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=3.0)
+        yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)

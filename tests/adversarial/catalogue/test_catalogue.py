@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, Outcome, Severity, Task, Track
 from tests.adversarial.catalogue.conftest import ways
-from tests.suite import suite
+from tests.judging import all_said
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
@@ -20,16 +18,10 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[3] / "docs/security.md"
 
 
-@pytest.fixture(scope="session")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
-
-
 def test_way(judge: Judge, subject: tuple[Task, Case], way: Way) -> None:
     task, case = subject
     verdict = judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": way.source}))
-    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    said = all_said(verdict)
     texts = [str(diagnostic) for diagnostic in said]
     assert way.allows("outcome", verdict.outcome.value), texts
     assert way.allows("stage", verdict.stage.value), texts

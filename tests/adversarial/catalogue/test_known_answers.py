@@ -11,19 +11,13 @@ from npukernelbench.generate.extract import candidate_of
 from npukernelbench.judge.data import CaseData
 from npukernelbench.nouns import Case, Outcome, Severity, Task, Track
 from tests.adversarial.candidates import right
-from tests.suite import suite
+from tests.judging import all_said
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
 
 KEEP = "Add(zs, xs, ys, TOTAL);"
 COPY = "for (uint32_t i = 0; i < TOTAL; ++i) zs.ReinterpretCast<uint16_t>().SetValue(i, answers[i]);"
-
-
-@pytest.fixture(scope="module")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +31,7 @@ def table(subject: tuple[Task, Case]) -> str:
 def judged(judge: Judge, subject: tuple[Task, Case], source: str) -> tuple[Outcome, list[str], list[str]]:
     """Outcome, rules of the errors, rules of the warnings."""
     verdict = judge.judge(subject[0], [subject[1]], Track.STATIC, candidate_of({"kernel.cpp": source}))
-    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    said = all_said(verdict)
     errors = [diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.ERROR]
     return verdict.outcome, errors, [diagnostic.rule for diagnostic in said if diagnostic.severity is Severity.WARNING]
 

@@ -9,7 +9,6 @@ import pytest
 from npukernelbench.generate.extract import candidate_of
 from npukernelbench.nouns import Case, Outcome, Task, Track
 from tests.adversarial.candidates import right
-from tests.suite import suite
 
 if TYPE_CHECKING:
     from npukernelbench.judge.pipeline import Judge
@@ -50,12 +49,6 @@ MIXING = """    volatile uint32_t seen = 1;
     }
     seen = a;
 """
-
-
-@pytest.fixture(scope="module")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
 
 
 def judged(judge: Judge, subject: tuple[Task, Case], source: str) -> tuple[float, list[str]]:

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import npukb_twin
 from npukernelbench.cli import main
 from npukernelbench.generate.extract import candidate_of
-from npukernelbench.judge.executor import make_executor
 from npukernelbench.judge.pipeline import Judge, JudgeSettings
 from npukernelbench.nouns import Case, Severity, Task, Track
-from npukernelbench.plugins import Plugins
-from tests.suite import suite
+from tests.judging import all_said, twin_judge
 
 if TYPE_CHECKING:
     from tests.adversarial.judge.conftest import Adversary
@@ -30,24 +27,14 @@ COMPILE_S, RUN_S = 4.0, 2.0
 
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:
-    plugins = Plugins.load(autoload=False)
-    plugins.register(npukb_twin, "twin")
-    executor = make_executor(plugins.executors.find("twin"), {})
-    settings = JudgeSettings(compile_timeout_s=COMPILE_S, run_timeout_s=RUN_S)
-    yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
-    executor.close()
-
-
-@pytest.fixture(scope="session")
-def subject() -> tuple[Task, Case]:
-    task = suite()["AddCustom"]
-    return task, task.case("smoke")
+    with twin_judge(JudgeSettings(compile_timeout_s=COMPILE_S, run_timeout_s=RUN_S)) as made:
+        yield made
 
 
 def test_judge(judge: Judge, subject: tuple[Task, Case], adversary: Adversary) -> None:
     task, case = subject
     verdict = judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": adversary.source}))
-    said = [*verdict.diagnostics, *(diagnostic for result in verdict.cases for diagnostic in result.diagnostics)]
+    said = all_said(verdict)
     texts = [str(diagnostic) for diagnostic in said]
     assert verdict.outcome.value in adversary.outcomes, texts
     assert (verdict.owner.value, verdict.stage.value) == (adversary.owner, adversary.expected["stage"]), texts

@@ -7,23 +7,16 @@ __global__ __aicore__ void scaled(GM_ADDR x, GM_ADDR y, uint32_t length)
 {
     if (GetBlockIdx() != 0) return;
     TPipe pipe;
-    TQue<QuePosition::VECIN, 1> in;
-    TQue<QuePosition::VECOUT, 1> out;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, length * sizeof(T));
+    LocalTensor<T> a = buffer.Get<T>();
     GlobalTensor<T> from, to;
     from.SetGlobalBuffer((__gm__ T*)x);
     to.SetGlobalBuffer((__gm__ T*)y);
-    pipe.InitBuffer(in, 1, length * sizeof(T));
-    pipe.InitBuffer(out, 1, length * sizeof(T));
-    LocalTensor<T> a = in.AllocTensor<T>();
     DataCopy(a, from, length);
-    in.EnQue(a);
-    a = in.DeQue<T>();
-    LocalTensor<T> b = out.AllocTensor<T>();
-    Muls(b, a, (T)Times, length);
-    out.EnQue(b);
-    b = out.DeQue<T>();
-    DataCopy(to, b, length);
-    in.FreeTensor(a);
-    out.FreeTensor(b);
+    PipeBarrier<PIPE_ALL>();
+    Muls(a, a, (T)Times, length);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, a, length);
 }
 

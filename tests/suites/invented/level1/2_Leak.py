@@ -13,12 +13,11 @@ class Model(nn.Module):
         return torch.where(x > 0, x, x * self.negative_slope)
 
 
-rows = 64
-cols = 2048
+batch_size, features, height, width = 16, 32, 16, 16
 
 
 def get_inputs():
-    return [torch.rand(rows, cols) * 4 - 2]
+    return [torch.rand(batch_size, features, height, width) * 4 - 2]
 
 
 def get_init_inputs():

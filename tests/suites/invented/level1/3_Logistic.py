@@ -9,12 +9,11 @@ class Model(nn.Module):
         return 1 / (1 + torch.exp(-x))
 
 
-rows = 64
-cols = 2048
+input_shape = (64, 2048)
 
 
 def get_inputs():
-    return [torch.rand(rows, cols) * 4 - 2]
+    return [torch.rand(input_shape) * 4 - 2]
 
 
 def get_init_inputs():

@@ -9,12 +9,15 @@ class Model(nn.Module):
         return x * torch.sigmoid(x)
 
 
-rows = 64
-cols = 2048
+batch_size = 8
+heads = 4
+width = 64
+length = 64
+features = heads * width
 
 
 def get_inputs():
-    return [torch.rand(rows, cols) * 4 - 2]
+    return [1 + 2 * torch.randn(batch_size, length, features)]
 
 
 def get_init_inputs():
