@@ -38,8 +38,8 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
 
 def nearest(task: Task, others: Iterable[Task]) -> Task | None:
     """Which of ``others`` is closest to ``task`` in its category, the same operator left out; None if there is none."""
+    # Suites spell the same category with other capitals and dashes.
     candidates = [
-        # Suites spell the same category with other capitals and dashes.
         other for other in others if fold(other.category) == fold(task.category) and not is_same_operator(task, other)
     ]
     return min(candidates, key=lambda other: _distance(task, other), default=None)

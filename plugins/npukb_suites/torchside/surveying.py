@@ -160,6 +160,7 @@ def _measured(header: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, A
     wide = {name: _double(value) for name, value in arguments.items()}
     with torch.no_grad():
         own = subject.call(made, arguments)
+        # Behind the first call, which computes as the file does.
         torch.set_default_dtype(torch.float64)
         made = made.double() if isinstance(made, torch.nn.Module) else made
         with widened():
