@@ -89,7 +89,7 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
         confined = partial(
             run,
             work=work,
-            # One thread, as the sandbox bounds processes, and sums in parallel may differ from run to run.
+            # One thread: sums that several threads add up may differ from run to run.
             environment={"PATH": os.defpath, "HOME": str(work), "TMPDIR": str(work), "OMP_NUM_THREADS": "1"},
             limits=Limits(_TIMEOUT_S, _MEMORY_BYTES, _FILE_BYTES),
             sandbox=_sandbox(python),

@@ -56,6 +56,7 @@ def narrowed(
     found = {name: _range(low, high, case[name], alone(name)) for name, (low, high) in axes.items()}
     # The same draws always, so that the same file gives the same task.
     draw = random.Random(0)
+    # Up to twice the known extent: larger ones only take longer and show the same.
     for _ in range(_TOGETHER):
         if not works(
             {

@@ -198,6 +198,7 @@ def _grouped(result: Any, arguments: Mapping[str, Any], listed: Sequence[bool]) 
     if not isinstance(result, (tuple, list)):
         return [result]
     lengths = {len(value) for value in arguments.values() if is_list(value)}
+    # A result of as many tensors as a list has is most likely a list; of another number, several outputs.
     one = list(listed) == [True] if listed else len(result) in lengths
     return [list(result)] if one and is_list(result) else list(result)
 

@@ -45,6 +45,7 @@ def survey(question: Message) -> Message:
             cases.append(_case(name, *ragged(*fitting, budgets[name], lambda tried: _try(header, tried))))
         elif fitting[0] != cases[-1]["sizes"]:
             cases.append(_case(name, *fitting))
+    # The last case is the smallest, and the only one that is computed with data.
     small = cases[-1]
     subject = open_subject(header, small["sizes"])
     answer: dict[str, Any] = {
