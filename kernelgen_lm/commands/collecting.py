@@ -68,6 +68,7 @@ def code(
     wish = wish_of(paths=bool(paths), goldens=bool(goldens), own=bool(include), style=style_name, **asked)
     plugins = Plugins.load()
     # Samples of installed tasks name theirs, so that corpus check can leave them out.
+    # Installed tasks without the user's own: only those are benchmarks.
     wish = wish._replace(benchmarks=frozenset(known_tasks(plugins)))
     style = load_style(plugins.prompts.find(style_name))
 

@@ -136,6 +136,7 @@ def errors(console: Console, /, samples: Path, folder: Path, limit: int, per_sam
             console.err(f"{count} kernels")
 
     with Bench() as bench:
+        # Read lazily: a corpus may be larger than the memory.
         chosen = islice(read_table(samples), limit or None)
         counts = make_errors(chosen, bench, folder, seed=seed, per_sample=per_sample, tell=tell)
     tally(console, counts)
@@ -246,6 +247,7 @@ def pack(console: Console, /, samples: tuple[Path, ...], name: str, file: Path, 
 
     require_format(file)
     tokenizer = load_tokenizer(name)
+    # All in memory: the longest samples are packed first, wherever they stand.
     read = [sample for path in samples for sample in read_table(path)]
     encoded = [tokens_of(sample, tokenizer) for sample in read]
     packing, facts = put_together(encoded, length)

@@ -77,6 +77,7 @@ def mine(
     how = Mining(rejected, "first" if chosen == "first" else "fastest", slower, per_question)
     known = known_answers(read_table(corpus)) if corpus else {}
     count = write_pairs(file, pairs(runs, how, known))
+    # A warning and no error: with another run the same command may find some.
     if not count:
         console.warn("no question has both a right and a rejected answer: generate more, or reject other outcomes")
     console.err(f"{count} pairs: {file}")

@@ -67,6 +67,7 @@ def _row(turns: Sequence[Sample], last: Sample) -> dict[str, Any] | None:
     else:
         said, tools = list(prompt.messages), _schemas(prompt)
         said += _alternating(completion.calls, last.calls) if completion.calls else []
+    # A text beside calls of tools is said while working, and no answer.
     if completion.text and not (completion.calls and not completion.results):
         said.append(Message("assistant", completion.text))
     try:
@@ -120,6 +121,7 @@ def _schemas(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def _schemas_of(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    # Sorted, so that equal runs give equal lines.
     names = sorted({call.name for call in calls})
     return [_schema(name, _SAYS.get(name, ""), _KERNEL) for name in names]
 

@@ -104,6 +104,7 @@ def operator_name(rng: Random) -> str:
             parts.append("".join(rng.choice(_words()["syllables"]) for _ in range(rng.randint(2, 3))).capitalize())
         else:
             parts.append(rng.choice(_words()["words"]))
+    # Operators of libraries have versions in their names, which mean nothing to a kernel.
     version = rng.choices(("", "V2", "V3"), (8, 1, 1))[0]
     return "".join(parts) + version
 

@@ -72,6 +72,7 @@ def build(config: BuildConfig, folder: Path, jobs: int, on_shard: Callable[[Shar
     UsageError when the folder holds a corpus of another configuration.
     """
     _claim(config, folder)
+    # Rounded up: the last shard may be shorter.
     shards = -(-config.samples // config.shard)
     missing = [index for index in range(shards) if not _path(folder, index).is_file()]
     # Spawned: forked workers would share the judge's threads and locks.

@@ -45,6 +45,7 @@ class ChatWish(NamedTuple):
 def open_dataset(wish: ChatWish) -> tuple[Iterable[Mapping[str, Any]], str]:
     """The rows in an order that follows from the seed, and the licence that is stated. UsageError."""
     try:
+        # Here and not above: all other commands work without the package.
         import datasets
     except ImportError:
         remedy = "pip install 'npukernelbench[train]'"
@@ -77,6 +78,7 @@ def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -
     samples: dict[str, Sample] = {}
     counts: Counter[str] = Counter()
     for row in rows:
+        # The limit counts samples and not rows, many of which may be no conversations.
         if wish.limit and len(samples) >= wish.limit:
             break
         messages = conversation(row)
@@ -90,6 +92,7 @@ def make_chat(rows: Iterable[Mapping[str, Any]], wish: ChatWish, licence: str) -
 
 def conversation(row: Mapping[str, Any]) -> tuple[Message, ...]:
     """The conversation in a row of one of the usual forms, up to its last answer; empty for any other row."""
+    # Data sets call the same field by one of these names.
     turns = row.get("messages") or row.get("conversations") or row.get("conversation")
     turned = tuple(map(_message, turns)) if isinstance(turns, list) else tuple(_pair(row))
     messages = tuple(message for message in turned if message is not None)
@@ -133,6 +136,7 @@ def _pair(row: Mapping[str, Any]) -> Iterator[Message | None]:
 def _outcome(messages: tuple[Message, ...], wish: ChatWish, samples: Mapping[str, Sample]) -> str:
     if not messages:
         return "no_conversation"
+    # Characters: the tokenizer of the training is not known here.
     if sum(len(message.content) for message in messages) > wish.longest:
         return "too_long"
     return "repeated" if _identity(messages) in samples else "ok"

@@ -87,6 +87,7 @@ class Contamination:
 
     def findings(self, sample: Sample) -> Iterator[Finding]:
         """What a sample has in common with a task; at most one of each kind."""
+        # A sample says by itself that it was made of a benchmark's task; the other checks find what does not.
         if made_from := sample.provenance.get("benchmark"):
             yield Finding(sample.id, str(made_from), "made from this task")
         spec = _spec_of(sample)
@@ -96,6 +97,7 @@ class Contamination:
         # A page may document a function that is named like an operator.
         if name and (sample.question or sample.kind not in _NO_OPERATOR):
             yield Finding(sample.id, name, "the operator's name")
+        # Only the first question: later turns repeat what the model wrote.
         asked = next((message.content for message in sample.messages if message.role == "user"), "")
         # The words alone: the skeleton in the code block is alike for every operator.
         for words in _grams(words_of(asked.split("```")[0]), _WORDS):
@@ -151,6 +153,7 @@ def is_executable(sample: Sample) -> bool:
 
 def execute_again(samples: Sequence[Sample], count: int, seed: int, bench: Bench) -> list[tuple[str, str]]:
     """Execute ``count`` random kernels again; identity and outcome of those that are not right."""
+    # The same seed executes the same kernels, so that a failure can be looked at again.
     chosen = Random(seed).sample(samples, min(count, len(samples)))
     failed = []
     for sample in chosen:
@@ -192,6 +195,7 @@ def statistics(samples: Iterable[Sample]) -> Mapping[str, object]:
         for name, value in _described(sample).items():
             counts[name][value] += 1
         operators[sample.operator] += 1
+        # A sample without a hash of its source counts as one of its own.
         sources[sample.hashes.get("source", sample.id)] += 1
         lengths.append(len(sample.answer))
         prompts.append(sum(len(message.content) for message in sample.prompt))

@@ -129,6 +129,7 @@ def make_code(
     def make(kernel: CollectedKernel) -> tuple[CollectedKernel, Counter[str]]:
         key = _key(kernel, wish)
         path, counts_path = folder / "shards" / f"{key}.jsonl", folder / "counts" / f"{key}.json"
+        # The file is written last, so that its counts are there where it is.
         if path.is_file():
             return kernel, Counter(json.loads(counts_path.read_text(encoding="utf-8")))
         made = samples_of(kernel, wish, tools)
@@ -161,6 +162,7 @@ def worth_judging(task: Task, wish: CodeWish) -> tuple[Case, ...]:
     """The cases to take: small enough, first one of each combination of element types, then the others in order."""
     small = [case for case in task.cases if input_bytes(case) + output_bytes(case) <= wish.most_bytes]
     # Reversed, so that the first case of each combination stays.
+    # Every combination of element types is another kernel on the static track.
     first = {tuple(dtypes_of(case)): case for case in reversed(small)}
     ordered = [case for case in small if case in first.values()]
     chosen = [*ordered, *(case for case in small if case not in ordered)][: wish.most_cases]
@@ -204,6 +206,7 @@ def _sample(
     files = tools.writer.files(kernel, cases[0] if track is Track.STATIC else None)
     if isinstance(files, str):
         return Lost(*about, "not_derived", files)
+    # The question has these cases alone, as a model is asked about no others.
     task = replace(kernel.task, cases=cases)
     made = answered(tools.bench, tools.style, task, track, files)
     if isinstance(made, Verdict):
@@ -247,6 +250,7 @@ def _described(kernel: CollectedKernel, task: Task, track: Track, wish: CodeWish
 
 def _summary(verdict: Verdict) -> Mapping[str, object]:
     """The judge's word, and per case what a trainer may want to weigh samples with."""
+    # A nanosecond is finer than predictions are.
     times = {result.case: round(result.profile.time_us, 3) for result in verdict.cases if result.profile is not None}
     return {**judge_summary(verdict), "times_us": times}
 

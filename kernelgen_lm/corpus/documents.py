@@ -76,6 +76,7 @@ def read_pages(paths: Sequence[Path]) -> list[Page]:
             name = file.relative_to(root).as_posix() if root.is_dir() else file.name
             # The hash is of the bytes, whatever encoding they are in; as hexadecimal digits, since it takes a text.
             pages.append(Page(name, sha256(file.read_bytes().hex()), units))
+    # A single page may document nothing; that none does is most likely a wrong folder.
     if not any(page.units for page in pages):
         raise UsageError(
             "no page documents a function",
@@ -141,6 +142,7 @@ def _page(
     for unit in page.units:
         for question in questions(unit, everything, wish.subject, wish.seed):
             sample = _sample(page, unit, question, wish)
+            # Counted before it is added: a question that two units share counts once.
             counts[question.kind] += sample.id not in samples
             samples.setdefault(sample.id, sample)
         for example in unit.examples:
@@ -238,6 +240,7 @@ def _which(unit: Unit, everything: Sequence[Unit], subject: str, rng: Random) ->
 
 def _calls(unit: Unit, subject: str) -> Iterator[_Question]:
     """A call with all arguments that it needs, and one with too few for every prototype."""
+    # The prototype that needs the fewest arguments decides: fewer fit none of them.
     signature = min(unit.signatures, key=lambda candidate: candidate.least)
     needed = [argument.name for argument in signature.arguments if not argument.default]
     # Arguments with a default are left out of the complete call, too: it has what it needs and no more.

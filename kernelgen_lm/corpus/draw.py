@@ -108,6 +108,7 @@ def draw_elementwise(rng: Random, *, integers: bool = False, longest: int = 6) -
             _grow(builder, open_values)
         while len(open_values) > 1:
             merged = builder.apply(_BINARY, open_values[0], open_values[1])
+            # Two results remain, so that the whole draw begins anew.
             if merged is None:
                 break
             # In place of both: what is left open in the end is the one result.

@@ -173,6 +173,7 @@ class Exclusion:
     def of_benchmarks(cls) -> Exclusion:
         """Of every task that is installed and not generated."""
         registry = known_tasks(Plugins.load())
+        # Generated tasks would exclude what they were generated from.
         return cls(task for task in registry.values() if task.suite != SUITE)
 
     def equal(self, program: Program, ranges: Sequence[Interval], *, whole_numbers: bool = False) -> str | None:
@@ -195,6 +196,7 @@ class Exclusion:
                 self._first[key] = _firsts(known.values for known in self._known[key])
             # The first values rule out nearly all.
             size, first = result.size, _firsts([result])[0]
+            # Wide, as the exact comparison follows: this one must not rule out what is equal.
             near = np.abs(self._first[key] - first).max(axis=1, initial=0.0) <= 1e-2 * (1 + np.abs(first).max())
             close = [self._known[key][at] for at in np.flatnonzero(near)]
             same = (known.name for known in close if known.values.size == size and same_values(known.values, result))
@@ -208,6 +210,7 @@ class Exclusion:
             np.broadcast_to(array, (len(arrays[0]), array.size)) if kind is Kind.COL and arrays[0].ndim == 2 else array
             for array, kind in zip(arrays, kinds, strict=True)
         ]
+        # An operator with its inputs in another order is the same operator.
         for order in permutations(range(len(arrays))):
             for name, function in plain.items():
                 yield _Known(name, np.asarray(function(*(wide[at] for at in order))))

@@ -48,6 +48,7 @@ def answered(
     verdict = bench.judge_files(task, task.cases, track, files)
     if verdict.outcome is not Outcome.OK:
         return verdict
+    # Thinking needs what was seen of every case, so that one wrong case costs the sample.
     launches = [Launch(case, result, files) for case, result in zip(task.cases, verdict.cases, strict=True)]
     if track is Track.STATIC:
         prompt = style.render(task, task.cases[0], track)

@@ -100,6 +100,7 @@ def _slice(rng: Random, rows: int, columns: int) -> tuple[int, ...]:
 
 def _pad(rng: Random, rows: int, columns: int) -> tuple[int, ...]:
     del rows, columns
+    # Constants that each of the types that movements are drawn with holds exactly.
     return rng.randint(1, 40), rng.randint(1, 40), rng.choice((0, 1, -1))
 
 

@@ -61,6 +61,7 @@ def mutants(source: str, rng: Random, most: int) -> list[Mutant]:
     for name in rng.sample(sorted(known), len(known)):
         changed = known[name].change(source, rng)
         changed = re.sub(r"\b(Add|Max|Sqrt|Exp|Maxs)_\(", lambda match: f"{_OPPOSITE[match[1]]}(", changed)
+        # What matches nowhere changes nothing, and would be a right kernel.
         if changed != source and len(made) < most:
             made.append(Mutant(changed, name, known[name].why))
     return made

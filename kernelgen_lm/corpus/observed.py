@@ -63,6 +63,7 @@ class Launch(NamedTuple):
 
 def explain(launch: Launch) -> str:
     """Sentences, one per decision; empty when the executor gave no profile."""
+    # Without a profile nothing was seen that could be said.
     profile = launch.result.profile
     if profile is None:
         return ""
@@ -84,6 +85,7 @@ def explain_cases(launches: Sequence[Launch]) -> str:
             lines.append(
                 f"- {describe_case(launch.case)}: {profile.blocks} blocks{busy and f', {busy} with work'}{key}."
             )
+    # The case with the most bytes shows most: loops, tails and what bounds the time.
     largest = max(launches, key=lambda launch: input_bytes(launch.case) + output_bytes(launch.case))
     return "\n".join([*lines, f"The largest of them, {describe_case(largest.case)}:", explain(largest)])
 
@@ -112,12 +114,14 @@ def _working(profile: Profile) -> str:
 
 
 def _moves(busy_us: Mapping[str, float]) -> bool:
+    # A core without any pipe at work was started and had nothing to do.
     return any(busy_us.get(pipe, 0.0) > 0 for pipe, _ in _STAGES)
 
 
 def _tiling(profile: Profile) -> str:
     """How many rounds a core makes, and how much it moves each time, by the copy that moves most."""
     analysis = profile.analysis
+    # Lines of other pipes move nothing from global memory.
     copies = [line for line in analysis.lines if line.pipe == "MTE2" and line.nbytes] if analysis is not None else []
     count = sum(core.alike for core in analysis.cores if _moves(core.busy_us)) if analysis is not None else 0
     if not copies or not count:

@@ -58,6 +58,7 @@ def first_fit(lengths: Sequence[int], length: int) -> Packing:
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     too_long = sorted(index for index in order if lengths[index] > length)
     fitting = [index for index in order if lengths[index] <= length]
+    # As many sequences as samples are enough, as each of these fits into one.
     rooms, bins = _Rooms(len(fitting), length), [list[int]() for _ in fitting]
     for index in fitting:
         bins[rooms.take(lengths[index])].append(index)

@@ -87,4 +87,5 @@ def _table(title: str, counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
+    # A bar would end the cell, and a line break the row.
     return text.replace("|", "\\|").replace("\n", " ")

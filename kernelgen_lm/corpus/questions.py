@@ -43,6 +43,7 @@ def draw_question(rng: Random, families: Mapping[str, int] = FAMILIES) -> Spec:
         family = rng.choices(list(families), list(families.values()))[0]
         spec = _DRAWERS[family](rng)
         body = spec.body
+        # A movement has no steps that could decide nothing.
         if isinstance(body, Movement) or decides(body, spec.ranges, whole_numbers=spec.dtype.is_exact) is None:
             return spec
 
@@ -88,6 +89,7 @@ def draw_shapes(rng: Random, spec: Spec, count: int) -> tuple[tuple[int, ...], .
 
 
 def _matrix(rng: Random) -> tuple[int, ...]:
+    # Some rows do not fill whole blocks of 32 bytes, so that kernels have to handle a tail.
     columns = rng.choice((16, 32, 33, 64, 96, 100, 128, 200, 256, 300, 384, 512, 640, 768, 1000, 1024, 1500, 2048))
     rows = rng.choice((1, 3, 7, 16, 33, 48, 64, 96, 100, 128, 200, 256, 300, 512, 1000))
     # Bounded: every question is executed on a CPU.
@@ -106,6 +108,7 @@ def _elementwise(rng: Random) -> Spec:
 def _cast(rng: Random) -> Spec:
     drawn = draw_elementwise(rng, longest=3)
     dtype = rng.choice(_FLOATS)
+    # To its own type it would be no cast.
     result = rng.choice([candidate for candidate in _FLOATS if candidate is not dtype])
     names = _names(rng, len(drawn.program.inputs))
     return Spec("cast", drawn.program, names, dtype, result, _draw_shape(rng), drawn.ranges)

@@ -51,6 +51,7 @@ def reference_of(spec: Spec) -> Callable[..., NDArray[Any]]:
         kinds = spec.body.inputs
         shape = next(array.shape for array, kind in zip(arrays, kinds, strict=True) if kind is Kind.FULL)
         asked = replace(spec, shape=shape)
+        # A row that all rows share keeps its one axis, which NumPy spreads over them.
         shaped = [
             array if kind is Kind.COL else array.reshape(asked.rows, asked.columns)
             for array, kind in zip(arrays, kinds, strict=True)

@@ -77,6 +77,7 @@ class Sample(BaseModel):
 
     def line(self) -> str:
         """As one line of JSON."""
+        # Sorted, so that equal samples are equal lines; not escaped, so that people can read Chinese in them.
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, sort_keys=True) + "\n"
 
 

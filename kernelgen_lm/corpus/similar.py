@@ -55,6 +55,7 @@ def near_duplicates(samples: Iterable[Sample], threshold: float) -> Mapping[str,
         candidates = sorted({index for key in keys for index in buckets[key]})
         same = next((kept[index][0] for index in candidates if _share(mine, kept[index][1]) >= threshold), None)
         if same is not None:
+            # Put into no bucket: an answer that resembles a duplicate alone stays.
             duplicates[sample.id] = same
             continue
         for key in keys:

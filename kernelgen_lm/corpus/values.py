@@ -121,6 +121,7 @@ def _key(program: Program) -> str:
         # An input can take the place only of one of its own extent.
         if any(program.inputs[at] is not program.inputs[index] for index, at in enumerate(order)):
             continue
+        # Kinds are part of the key: the same steps on other extents are another operator.
         digest = hashlib.sha256(str([kind.value for kind in program.inputs]).encode())
         for span in _SPANS:
             drawn = arrays_of(program.inputs, [span] * count, whole_numbers=False)

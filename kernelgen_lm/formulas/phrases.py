@@ -44,6 +44,7 @@ _RAREST = 4
 
 def pieces(text: str) -> list[str]:
     """A text cut into phrases; together they are the text."""
+    # The question comes first and is cut otherwise than the program behind it.
     begin = text.find("```python")
     begin = len(text) if begin < 0 else begin
     made = _SIGNS.findall(text[:begin])
@@ -72,6 +73,7 @@ def _cut(text: str) -> list[str]:
 
 def _frequent(texts: Iterable[str]) -> list[str]:
     counts = Counter(piece for text in texts for piece in pieces(text))
+    # Single characters need no token of their own: their bytes are enough.
     return sorted(piece for piece, count in counts.items() if count >= _RAREST and len(piece) > 1)
 
 
@@ -79,7 +81,9 @@ def learn_phrases(tokenizer: PreTrainedTokenizerFast, texts: Iterable[str]) -> i
     """Give a tokenizer the phrases of ``texts`` that it cuts; how many they are."""
     from tokenizers import AddedToken
 
+    # What is one token already would stand in the vocabulary twice.
     unknown = [phrase for phrase in _frequent(texts) if len(tokenizer.tokenize(phrase)) > 1]
+    # Not normalized: a phrase is found exactly as it stands in the text, blanks included.
     tokenizer.add_tokens([AddedToken(phrase, normalized=False) for phrase in unknown])
     return len(unknown)
 
@@ -90,12 +94,14 @@ def phrase_tokenizer(texts: Iterable[str], window: int) -> PreTrainedTokenizerFa
     from transformers import PreTrainedTokenizerFast
 
     phrases = _frequent(texts)
+    # Every slot that may occur, also those that these texts lack: numbers of inputs differ from text to text.
     slots = [
         f"<{letter}{at}>"
         for letter, most in zip("ifoandvu", (8, 8, 4, 8, 8, 8, 5, 5), strict=True)
         for at in range(most)
     ]
     tokenizer = Tokenizer(models.BPE())
+    # Without the usual cut at words, which would separate phrases before they are looked for.
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
     # Bytes alone: phrases are not merged from them, but stand beside them.

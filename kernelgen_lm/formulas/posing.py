@@ -85,6 +85,7 @@ def __getattr__(name: str) -> Callable[..., object]:
     return compute
 
 
+# Judging asks for the reference of a task once for every case and turn.
 @cache
 def posed_again(seed: int, index: int) -> Posed | None:
     """The question of these two numbers; None where they draw none."""
@@ -95,6 +96,7 @@ def posed_again(seed: int, index: int) -> Posed | None:
 def pose(short: Short, seed: int, index: int) -> Posed:
     """A question with small sizes in the place of its own: equal extents stay equal, and 1 stays 1."""
     rng = Random(derive(seed, "sizes", index))
+    # Sizes are read from the text, which is all that a model sees of them.
     asked = [tuple(int(part) for part in found.split(",") if part.strip()) for found in _EXTENTS.findall(short.asked)]
     # The last of the extents are the output's, for which there is no input.
     full = next(shape for shape, source in zip(asked, short.inputs, strict=False) if source.kind == "full")
@@ -112,6 +114,7 @@ def pose(short: Short, seed: int, index: int) -> Posed:
     scalar = next((held for held, source in zip(asked, short.inputs, strict=False) if source.kind == "scalar"), ())
     output = tuple(extents[extent] for extent in asked[-1])
     axis = _axis(short, shape, output)
+    # All that decides the answer is part of the digest, so that another generator gives another name.
     digest = hashlib.sha256(f"{short.asked}{short.program}{shape}{output}{axis}".encode()).hexdigest()
     return Posed(short, shape, output, axis, single[0], scalar, f"Formula{seed}N{index}", digest[:12])
 
@@ -134,6 +137,7 @@ def _result(posed: Posed, given: Mapping[str, Any]) -> NDArray[Any]:
     made = evaluate(short.family, short.statements, arrays, [float(value) for _, value in used])
     if short.family == "list":
         shape = next(array.shape for array, source in zip(arrays, short.inputs, strict=True) if source.kind == "full")
+        # A formula of single numbers has one result for all elements.
         return np.broadcast_to(made, shape)
     if turned:
         made = np.moveaxis(made, -1, posed.axis)
@@ -155,6 +159,7 @@ def _function(short: Short) -> str:
     """Trees with one word for every number."""
 
     def text(node: Node) -> str:
+        # A model that knows a formula knows it with other numbers, too.
         name = "#" if node.kind == "number" else node.name
         return f"{node.kind} {name}({', '.join(text(part) for part in node.parts)})"
 
@@ -209,6 +214,7 @@ def _tasks(
         if not wanted(function) or {function, posed.short.prompt} & seen or is_known(posed.short, exclusion):
             continue
         path = folder / posed.name / "task.yaml"
+        # Each range is tried until the known program is right: logarithms and roots need the second.
         for span in _RANGES:
             write_lines(path, [_yaml(posed, seed, index, span)])
             task = load_task(path).task

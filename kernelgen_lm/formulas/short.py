@@ -81,6 +81,7 @@ def draw_short(rng: Random) -> Short | None:
     """One question; None for a draw that says nothing sensible."""
     family = rng.choices(list(FAMILIES), list(FAMILIES.values()))[0]
     inputs, attributes = _interface(rng, family)
+    # Comparisons are asked for element by element alone: folds and scans give numbers.
     truth = family in ("flat", "list") and rng.random() < 0.14
     statements = _statements(rng, family, inputs, attributes, truth)
     used = set().union(*(names_in(tree) for _, tree in statements))
@@ -100,6 +101,7 @@ def draw_short(rng: Random) -> Short | None:
 def _interface(rng: Random, family: str) -> tuple[tuple[Input, ...], tuple[str, ...]]:
     """Inputs and attributes."""
     few = family in ("rows", "axis", "scan")
+    # Few inputs more often, as operators have them.
     full = rng.choice((1, 1, 1, 2)) if few else rng.choices((1, 2, 3, 4), (42, 32, 20, 6))[0]
     kinds = ["full"] * full
     if family == "rows" and rng.random() < 0.4:
@@ -139,6 +141,7 @@ def _statements(
     made: list[tuple[str, Node]] = []
     while len(made) < 2 and rng.random() < (0.2 if family != "whole" else 0.1):
         some = rng.sample(leaves, rng.randint(1, min(2, len(leaves))))
+        # A value of numbers alone would be a constant with a name.
         if not any(tree.kind in ("in", "value") for tree in some):
             break
         made.append((f"v{len(made)}", draw_tree(rng, some, rng.randint(1, 3))))
@@ -206,6 +209,7 @@ def _fits(inputs: Sequence[Input], statements: Sequence[tuple[str, Node]]) -> bo
         extents[("in", str(at))] = extents[("scalar", str(at))] = {"col": "row", "full": "full"}.get(source.kind, "one")
     for at, (_, tree) in enumerate(statements):
         found = _extent(tree, extents)
+        # A value in between lies in a buffer of a full tile, which no other extent fills.
         if found not in ("full", "column") or (at < len(statements) - 1 and found != "full"):
             return False
         extents[("value", str(at))] = found
@@ -244,6 +248,7 @@ def evaluate(
         # Tells compute that folds go over all axes.
         values[("", "whole")] = 1.0
     result = np.zeros(())
+    # Infinities and NaN are looked for afterwards.
     with np.errstate(all="ignore"):
         for at, (_, tree) in enumerate(statements):
             result = values[("value", str(at))] = compute(tree, values)
@@ -269,6 +274,7 @@ def _finite(
     for span in _SPANS:
         result = evaluate(family, statements, _arrays(inputs, span), [0.7] * len(attributes))
         good = np.isfinite(result) & (np.abs(result.astype(np.float64)) < 1e4)
+        # A result that is the same everywhere would be right for almost any program.
         if good.mean() > 0.8 and (result.size < 7 or result.dtype == bool or float(np.std(result[good])) > 1e-3):
             return True
     return False
@@ -305,10 +311,12 @@ class _Asking:
         self.attributes = _with_idle(rng, attributes, {source.name for source in inputs}, family in ("axis", "scan"))
         self.statements = tuple(statements)
         taken = {source.name for source in inputs}
+        # The output must not be called like an input, or the formula could not tell them apart.
         self.output = rng.choice([name for name in ("y", "y", "z", "out", "result", "res") if name not in taken])
         self.first = next(at for at, source in enumerate(inputs) if source.kind == "full")
         self.result = "bool" if truth else inputs[self.first].dtype
         whole_tiles = any(node.kind in ("in", "value") for node in outside(statements[-1][1]))
+        # Without a full tensor outside of its folds a row has one result.
         self.narrow = family in ("rows", "axis") and not whole_tiles
 
     def short(self) -> Short | None:

@@ -74,6 +74,7 @@ def slotted(messages: Sequence[Message]) -> Slotted | None:
     ):
         for place, name in enumerate(given):
             names[f"<{letter}{place}>"] = name
+            # The first role wins: a name that is an input and an output is an input in the formula.
             roles.setdefault(name, f"<{'f' if letter == 'i' else letter}{place}>")
     lines = [_formula(formula[1], {**_initials(formula[1], roles), **roles}, names)]
     extents: dict[str, str] = {}
@@ -107,6 +108,7 @@ def _tensor(text: str, extents: dict[str, str]) -> str:
     if not shape:
         return "unknown"
     sizes = [part.strip() for part in shape[2].split(",") if part.strip()]
+    # An extent of 1 stays: it says what is broadcast, which no other size does.
     held = [size if size == "1" else extents.setdefault(size, f"<d{len(extents)}>") for size in sizes]
     return " ".join([shape[1], "".join(held)]).rstrip()
 
@@ -123,6 +125,7 @@ def _initials(formula: str, roles: Mapping[str, str]) -> dict[str, str]:
         if letter in said - assigned - set(roles)
         # Usual letters of indices.
         and letter not in "ijkncr"
+        # Two tensors with the same initial leave the letter without a meaning.
         and sum(name[0] == letter for name in roles) == 1
     }
 
@@ -172,6 +175,7 @@ def _formula(text: str, roles: Mapping[str, str], names: dict[str, str]) -> str:
 def _plain(text: str) -> str:
     """One notation: no indices of elements, ``abs`` for bars, single digits as floats."""
     text = _FOLD.sub(r"\1", _ELEMENT.sub("", text))
+    # Bars may stand inside of others: each pass turns those that have none inside.
     while (found := _BARS.sub(r"abs(\1)", text)) != text:
         text = found
     return _DIGIT.sub(r"\g<0>.0", text)

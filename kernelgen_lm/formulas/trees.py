@@ -135,6 +135,7 @@ def draw_tree(rng: Random, leaves: Sequence[Node], size: int) -> Node:
     if kind < 0.80:
         inner, number = draw_tree(rng, leaves, size - 1), _number(rng)
         name = rng.choices(list(_PAIRS), [pair[2] for pair in _PAIRS.values()])[0]
+        # Limits of a clamp lie on either side of zero.
         if name in ("max", "min") and number.kind == "number" and rng.random() < 0.3:
             number = leaf("number", rng.choice(("-1", "-2", "-3", "0", "0", "0")))
         parts = (inner, number) if rng.random() < 0.55 else (number, inner)
@@ -169,6 +170,7 @@ def _join(rng: Random, leaves: Sequence[Node], size: int) -> Node:
 
 def _choice(rng: Random, a: Node, b: Node, leaves: Sequence[Node]) -> Node:
     tested = rng.choice([leaf_tree for leaf_tree in leaves if leaf_tree.kind == "in"] or [a])
+    # Not for equality: two drawn numbers are hardly ever equal, so that one branch would never be taken.
     compare = Node("compare", rng.choice(list(_COMPARES)[:4]), (tested, _number(rng, small=True)))
     return Node("if", "", (compare, a, b))
 
@@ -241,6 +243,7 @@ def _say(tree: Node, names: Mapping[tuple[str, str], str], how: Notation) -> tup
         return f"{_closed(texts[1], 1)} if {texts[0][0]}{comma} {word} {_closed(texts[2], 1)}", 0
     if name in ("max", "min"):
         return f"{name}({texts[0][0]}, {texts[1][0]})", 3
+    # Fractions such as 1/2 are often written without blanks.
     digits = all(part.kind == "number" and len(part.name) == 1 for part in tree.parts)
     if name == "/" and digits and how.choice % 6 == 5:
         return f"{texts[0][0]}/{texts[1][0]}", 2
@@ -311,6 +314,7 @@ def _program(tree: Node, names: Mapping[tuple[str, str], str]) -> tuple[str, int
     texts = [_program(part, names) for part in tree.parts]
     if kind == "call":
         form = _ONE[name].program
+        # Brackets for sums only: the argument stands behind a plus sign.
         return form.format(_closed(texts[0], 1) if name == "log1p" else texts[0][0]), 3
     if kind == "fold":
         mean = name == "mean"
@@ -325,6 +329,7 @@ def _program(tree: Node, names: Mapping[tuple[str, str], str]) -> tuple[str, int
         text = _closed(texts[0], 3)
         return f"{text} * {text} * {text}", 2
     if kind == "power":
+        # The language has no power but squares.
         return f"exp({_closed(texts[1], 2)} * ln({texts[0][0]}))", 3
     if kind == "compare":
         if tree.parts[1] == leaf("number", "infinity"):

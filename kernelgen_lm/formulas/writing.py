@@ -133,6 +133,7 @@ class Writing:
             "@host",
             f"def plan({self.first}):",
             f"    total = {self.first}.size",
+            # At least 256 elements: less work than that is not worth a core.
             "    share = max(256, round_up(ceil_div(total, vector_cores()), 256))",
             f"    <o0>.shape = {self.first}.shape",
             "    launch(cores=max(1, ceil_div(total, share)), total=total, share=share, tile=2048)",
@@ -186,6 +187,7 @@ class Writing:
             f"    d = {self.first}.shape[{self.first}.rank - 1]",
             f"    n = {self.first}.size // d",
             f"    <o0>.shape = {self.first}.shape" + (f"[0:{self.first}.rank - 1]" if narrow else ""),
+            # No more cores than rows, which would have nothing to do.
             "    lanes = min(n, vector_cores())",
             "    launch(cores=lanes, n=n, d=d, lanes=lanes, tile=2048" + (", scale=1.0 / float(d))" if scale else ")"),
             *self._signature("n, d, lanes, tile" + (", scale" if scale else "")),
@@ -331,6 +333,7 @@ def _value(slot: str) -> str:
 
 def _scaled(fold: Node) -> Node:
     """What a fold takes, and of a mean its share."""
+    # The share is multiplied in before the sum, which then is no larger than the largest magnitude.
     return Node("binary", "*", (fold.parts[0], leaf("scale", ""))) if fold.name == "mean" else fold.parts[0]
 
 

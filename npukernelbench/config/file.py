@@ -64,6 +64,7 @@ class _Reader:
             return {}
         if not isinstance(root, MappingNode):
             raise self._error(root, "expected keys and values", "write one 'setting: value' per line")
+        # The root is open while its values are read, so that an alias to the whole file is refused, too.
         self._open.append(root)
         keys = self._unique_keys(root)
         return {key: Entry(self._value(node), line) for key, (node, line) in keys.items()}
@@ -72,6 +73,7 @@ class _Reader:
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         # YAML allows a list that contains itself, which this walk would never leave.
+        # Nodes compare by identity, so that equal values at two places are no cycle.
         if node in self._open:
             raise self._error(node, "an alias refers to a value that contains it", "write the value out")
         self._open.append(node)
@@ -96,6 +98,7 @@ class _Reader:
         return keys
 
     def _scalar(self, node: ScalarNode) -> object:
+        # Standard tags do no harm: the text alone decides the type here.
         if not node.tag.startswith("tag:yaml.org,2002:"):
             raise self._error(node, f"tag {node.tag} is not allowed here", "write plain YAML")
         # Quoted and block values are text, whatever they look like.

@@ -91,6 +91,7 @@ def default_cache_dir() -> Path:
 
 
 def _cache_dir(environ: Mapping[str, str]) -> Path:
+    # HOME of `environ` first: a caller may hand in another environment than the process's.
     base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or Path.home()) / ".cache"
     return Path(base) / "npukernelbench"
 
@@ -266,6 +267,7 @@ def _as_setting(name: str, about: _About) -> Setting:
         default=about.computed or (lambda _: about.default),
         default_text=str(about.default) if about.computed else _default_text(about.default),
         help=about.help,
+        # None means the usual name; the empty text means that there is no option.
         option=f"--{name}" if about.option is None else about.option,
     )
 
@@ -279,6 +281,7 @@ def _default_text(default: object) -> str:
 
 def _from_file(file: Path | None, table: Mapping[str, Setting]) -> dict[str, _Found]:
     path = file or Path(FILE_NAME)
+    # Only a file that was named must be there.
     if file is None and not path.is_file():
         return {}
     # Here, as PyYAML is needed only where there is a file.
@@ -305,6 +308,7 @@ def _read_entry(key: str, entry: Entry, path: Path, table: Mapping[str, Setting]
             field=key,
             remedy=f"write for instance: {key}: {wrong.example}",
         ) from None
+    # Only here: paths of the environment and of options are relative to the current folder.
     return _Found(_relative_to(path.parent, value), str(where))
 
 
@@ -327,6 +331,7 @@ def _warn_of_misspelling(variable: str, known: list[str]) -> None:
     # Not an error: plugins read variables of their own with the same prefix.
     from difflib import get_close_matches
 
+    # High, as plugins' own variables may be similar to ours without being meant as one.
     near = get_close_matches(variable, known, n=1, cutoff=0.9)
     if near:
         _log.warning("environment variable %s is not a setting; did you mean %s?", variable, near[0])

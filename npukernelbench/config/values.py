@@ -90,6 +90,7 @@ def positive_whole(raw: object) -> int:
     try:
         number = whole(raw)
     except Wrong:
+        # One message for both faults: what is no number and what is too small.
         number = 0
     if number < 1:
         raise Wrong("a whole number of at least 1", "4")
@@ -109,6 +110,7 @@ def fraction_or_count(raw: object) -> int | float:
     number = _number(raw)
     if number is not None and 0 < number < 1:
         return number
+    # Counts may come as 10.0 out of YAML or JSON.
     if number is not None and number >= 1 and number == int(number):
         return int(number)
     raise Wrong("a whole number of at least 1 or a fraction between 0 and 1", "10")
@@ -144,6 +146,7 @@ def names(raw: object) -> tuple[str, ...]:
 def paths(raw: object) -> tuple[Path, ...]:
     """A list of paths, or text with commas between them."""
     if isinstance(raw, (str, Path)):
+        # Commas only: a path may hold spaces.
         raw = str(raw).split(",")
     if isinstance(raw, (list, tuple)):
         return tuple(path(item) for item in raw)
@@ -209,6 +212,7 @@ def shard(raw: object) -> str:
 
 def threshold(raw: object) -> str:
     """``METRIC=VALUE``, or a fraction of correct samples."""
+    # A number, and before it at most one name: what a metric may be is known only when a run is planned.
     shape = r"\s*([\w@.-]+\s*=\s*)?[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*"
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
         # `repr` gives back every digit that tells the number from its neighbours.
@@ -234,6 +238,7 @@ def redact(value: JSON) -> JSON:
     if isinstance(value, str):
         return _CREDENTIALS_IN_URL.sub(r"\1<redacted>@", value)
     if isinstance(value, Mapping):
+        # By the key's name: nobody can tell from a value whether it is a credential.
         return {key: "<redacted>" if _is_secret(key, item) else redact(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return [redact(item) for item in value]
@@ -256,6 +261,7 @@ def shown(value: object) -> str:
 
 
 def _is_secret(key: str, value: JSON) -> bool:
+    # An empty secret is none, and showing that it is empty helps whoever looks for the reason of a failure.
     return bool(value) and _SECRET.fullmatch(key.lower().replace("-", "_")) is not None
 
 
@@ -308,6 +314,7 @@ def _pairs(raw: str) -> dict[str, JSON]:
 
 
 def _pair_value(raw: str) -> JSON:
+    # Single quotes keep text that looks like a number, a word or JSON as text.
     if len(raw) > 1 and raw[0] == raw[-1] == "'" and "'" not in raw[1:-1]:
         return raw[1:-1]
     if raw[:1] not in ("[", "{", '"'):
@@ -315,6 +322,7 @@ def _pair_value(raw: str) -> JSON:
     try:
         return _json(raw)
     except ValueError:
+        # Text may begin with a bracket without being JSON, such as a pattern.
         return raw
 
 

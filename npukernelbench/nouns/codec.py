@@ -63,6 +63,7 @@ def _container_to_json(value: object) -> JSON:
         return {name: to_json(item) for name in names if (item := getattr(value, name)) or name not in rare}
     if isinstance(value, Mapping):
         named = {_key_text(key): item for key, item in value.items()}
+        # Sorted, so that equal mappings give equal text and equal hashes.
         return {key: to_json(named[key]) for key in sorted(named)}
     if isinstance(value, Set):
         # A set's order changes from process to process with the seed of text hashes.

@@ -76,9 +76,11 @@ def completion_from_json(value: JSON, where: str = "completion") -> Completion:
         text=_text(data, "text", where),
         finish_reason=_enum(FinishReason, data, "finish_reason", where),
         reasoning=_text(data, "reasoning", where),
+        # In the order of the fields, which is the order of the arguments.
         usage=TokenUsage(*(_int(usage, name, f"{where}.usage") for name in TokenUsage._fields)),
         model=_text(data, "model", where),
         sent=_object(data.get("sent", {}), f"{where}.sent"),
+        # Logs of before there was a cache have no such field; anything but true is false.
         cached=data.get("cached") is True,
         calls=_listed(data, "calls", where, _tool_call),
         results=_listed(data, "results", where, _tool_result),
@@ -109,6 +111,7 @@ def verdict_from_json(value: JSON, where: str = "verdict") -> Verdict:
         cases=tuple(_items(data, "cases", where, _case_result)),
         diagnostics=tuple(_items(data, "diagnostics", where, _diagnostic)),
         metrics=_numbers(data, "metrics", where),
+        # Wall times differ between equal runs, which is why logs keep them apart.
         timings=_numbers(data, "timings", where) if "timings" in data else {},
         sandbox=_text(data, "sandbox", where) if "sandbox" in data else "",
     )
@@ -184,6 +187,7 @@ def _diagnostic(value: JSON, where: str) -> Diagnostic:
 def profile_from_json(value: JSON, where: str = "profile") -> Profile:
     """The inverse of :func:`to_json` for a profile, but for the cores of an analysis, which are not read back."""
     data = _object(value, where)
+    # Checked apart: `bool` would take any text for true.
     predicted = _get(data, "predicted", where)
     if not isinstance(predicted, bool):
         raise ValueError(f"{where}.predicted: expected true or false, got {_shown(predicted)}")

@@ -86,6 +86,7 @@ class DType(str, Enum):
         return dtype
 
 
+# Names and numbers as the vendor's documentation lists them, which its tools and libraries expect.
 _FACTS: dict[DType, _Facts] = {
     DType.FLOAT16: _Facts(2, "half", "DT_FLOAT16", 1),
     DType.BFLOAT16: _Facts(2, "bfloat16_t", "DT_BF16", 27),

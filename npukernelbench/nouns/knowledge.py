@@ -43,6 +43,7 @@ class Audience:
 
     def has(self, task: Task, track: Track) -> bool:
         """Whether a kernel for the task on that track is of the class."""
+        # Of inputs and fixed outputs: outputs that follow an input add no type.
         dtypes = {dtype.value for item in task.inputs for dtype in item.dtypes}
         dtypes |= {item.dtype.value for item in task.outputs if item.dtype is not None}
         return (

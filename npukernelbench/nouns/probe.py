@@ -31,6 +31,7 @@ def probe_task(
         summary="",
         description="",
         formula="",
+        # Every type is admitted: the case alone decides which one is used.
         inputs=tuple(InputSpec(argument, tuple(DType)) for argument in inputs),
         outputs=tuple(OutputSpec(argument, dtype=tensor.dtype) for argument, tensor in outputs.items()),
         attributes=(),
@@ -40,6 +41,7 @@ def probe_task(
         tags=frozenset(),
         goldens=(),
         path=Path(name.lower()),
+        # The name in place of a digest: there is no file whose content could be hashed.
         content_hash=name.lower(),
         workspace_bytes=4096,
     )

@@ -56,6 +56,7 @@ class SampleKey:
     @property
     def conversation(self) -> SampleKey:
         """The key of the conversation's first turn, which stands for all of it."""
+        # The same object for first turns, which most keys are.
         return replace(self, turn=0) if self.turn else self
 
     @property

@@ -34,6 +34,7 @@ __all__ = [
     "ValueSpec",
 ]
 
+# The types of attributes that operator definitions know; lists are tuples, so that cases stay frozen.
 AttributeValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 
 
@@ -231,6 +232,7 @@ class Task:
     def case(self, case_id: str) -> Case:
         """The case with that id; KeyError when there is none."""
         for case in self.cases:
+            # Tasks have few cases, so that a search is enough.
             if case.id == case_id:
                 return case
         raise KeyError(case_id)
@@ -245,6 +247,7 @@ class Task:
         """The case that is meant where none is named: that of the start, the smoke case, or the first."""
         if self.start_case:
             return self.case(self.start_case)
+        # The smoke case is a small one; `npukb validate` warns of a task that has none.
         return next((case for case in self.cases if "smoke" in case.profiles), self.cases[0])
 
     @property

@@ -31,12 +31,14 @@ def category_example(task: Task, tasks: Mapping[str, Task], track: Track) -> Exa
     other = nearest(task, (other for other in tasks.values() if golden_of(other, track)))
     if other is None:
         return None
+    # On the static track an answer is for one case: the one that is meant where none is named.
     case = other.usual_case if track is Track.STATIC else None
     return Example(other, case, golden_kernel(other, case, track))
 
 
 def nearest(task: Task, others: Iterable[Task]) -> Task | None:
     """Which of ``others`` is closest to ``task`` in its category, the same operator left out; None if there is none."""
+    # Suites spell the same category with other capitals and dashes.
     candidates = [
         other for other in others if fold(other.category) == fold(task.category) and not is_same_operator(task, other)
     ]

@@ -31,6 +31,7 @@ class GoldenKernels:
     def source(self, task: Task, track: Track) -> Golden | None:
         """The golden kernel that serves the track. A dynamic one serves the static, too: tiling becomes constants."""
         own = golden_of(task, track)
+        # Tiling becomes constants on the static track; what launches itself has no tiling that could.
         return own if own is not None or track is Track.LAUNCH else golden_of(task, Track.DYNAMIC)
 
     def kernel(self, task: Task, case: Case | None, track: Track) -> Mapping[str, str]:
@@ -50,6 +51,7 @@ class GoldenKernels:
         if case is None:
             raise ValueError("a kernel of the static track is one for a case")
         if golden.track is Track.STATIC and golden.maker != DERIVED:
+            # A static golden kernel is one file, which the case's constants stand in front of.
             [text] = read_golden(golden, self._makers).values()
             return {"kernel.cpp": specialise(task, case, text)}
         operator = golden_of(task, Track.DYNAMIC)

@@ -39,6 +39,7 @@ def tensor_text(tensor: TensorShape | tuple[TensorShape, ...] | None, *, sizes: 
     if tensor is None:
         return "absent (null pointer)"
     if isinstance(tensor, tuple):
+        # Lists of one type name it once: prompts list dozens of shapes.
         dtypes = {item.dtype.value for item in tensor}
         if not sizes and len(dtypes) == 1:
             return f"list of {len(tensor)} {dtypes.pop()}: " + ", ".join(str(list(item.shape)) for item in tensor)
@@ -52,6 +53,7 @@ def tensor_text(tensor: TensorShape | tuple[TensorShape, ...] | None, *, sizes: 
 def _input_text(task: Task, case: Case | None, name: str) -> str:
     spec = next(item for item in task.inputs if item.name == name)
     if case is None:
+        # Without a case every type that the interface allows: the answer must serve all of them.
         types = " or ".join(dtype.value for dtype in spec.dtypes)
         return f"{'' if spec.presence is Presence.REQUIRED else spec.presence.value + ', '}{types}"
     value = case.inputs.get(name)

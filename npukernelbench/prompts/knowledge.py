@@ -57,6 +57,7 @@ class Reference:
         Where the budget is short, idioms go first, those of topics for everybody before others, then pitfalls; calls
         stay.
         """
+        # Everything and no budget: whoever asks for it wants all topics, whatever they cost.
         if self.level is Knowledge.FULL:
             return "\n".join(_page(topic) for topic in self.topics)
         if self.level is not Knowledge.API:
@@ -69,6 +70,7 @@ class Reference:
             for topic in general_first:
                 if costs <= self.budget:
                     break
+                # By difference rather than again over all pages: a budget is met after few of many topics.
                 costs -= count_tokens(_page(topic, less - 1)) - count_tokens(_page(topic, less))
                 bare[topic.name] = less
         return "\n".join(_page(topic, bare[topic.name]) for topic in chosen)
@@ -89,6 +91,7 @@ def find_teacher(executors: Mapping[str, Registration], preferred: str) -> Teach
     # Sorted, so that the prompt does not depend on the order of installation.
     names = [preferred, *sorted(name for name in executors if name != preferred)]
     targets: Iterable[object] = (executors[name].load() for name in names if name in executors)
+    # A generator: plugins behind the first one that teaches are not imported.
     return next((target for target in targets if isinstance(target, Teaching)), None)
 
 

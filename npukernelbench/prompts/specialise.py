@@ -42,6 +42,7 @@ _COMPONENT = {DType.COMPLEX64: "float", DType.COMPLEX128: "double"}
 
 def specialise(task: Task, case: Case, golden_text: str) -> str:
     """A golden kernel's text as a candidate for one case: framework include, prelude, then the golden itself."""
+    # The include comes first: the prelude's types, such as int64_t, are declared by it.
     return f'#include "kernel_operator.h"\n{case_prelude(task, case)}\n{golden_text}'
 
 
@@ -139,6 +140,7 @@ def _character(char: str) -> str:
 
 
 def _typed(ctype: str, value: bool | int | float) -> str:
+    # An attribute of type float may be written as a whole number, whose literal would be an int.
     return _literal(float(value)) if ctype == "float" else _literal(value)
 
 

@@ -124,6 +124,7 @@ def load_style(
                 remedy="leave it out, or use --prompt_style default",
             )
         style = style.with_knowledge(reference)
+    # Last: both changes return a new style, and each must keep what the other set.
     return style.with_tasks(tasks) if tasks is not None and isinstance(style, TaskAware) else style
 
 
@@ -170,8 +171,10 @@ class TemplateStyle:
         values = {**values, "knowledge": told.value, "reference": text}
         if self.same_category:
             values = {**values, "example": category_example(task, self.tasks() if self.tasks else {}, track)}
+        # Templates end with as many line ends as their conditions leave; a message ends with one.
         system, user = (_environment().get_template(name).render(values).strip() + "\n" for name in self.files[:2])
         messages = (Message("system", system), Message("user", user))
+        # The level is part of the name, so that results of several levels are told apart.
         level = f"+{self.reference.level.value}" if self.reference else ""
         template = f"{self.name}@{self.version}{level}"
         return Prompt(messages, template, _hash(template, self.files, messages))
@@ -219,6 +222,7 @@ def brief_case(task: Task, case: Case) -> str:
     """
     named: dict[str, list[str]] = {}
     for name, value in case.inputs.items():
+        # Grouped by text: equal shapes and types read the same.
         named.setdefault(_short(_shapes(value)), []).append(name)
     told = [f"{', '.join(names)} {text}" for text, names in named.items()]
     usual = {item.name: item.default for item in task.attributes}

@@ -31,6 +31,7 @@ def gelu(x: NDArray[np.float64]) -> NDArray[np.float64]:
     It equals ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))``. Source: Hendrycks and Gimpel, arXiv
     1606.08415.
     """
+    # 1 + tanh(t) is 2 * sigmoid(2 * t): the sum would lose all digits for very negative x, the sigmoid does not.
     return x * _sigmoid(math.sqrt(8.0 / math.pi) * (x + 0.044715 * x * x * x))
 
 
@@ -72,6 +73,7 @@ def geglu(
     arXiv 2002.05202, without the linear maps.
     """
     left, right = np.split(x, 2, axis=dim)
+    # GeGluV2 gives numbers to the forms that `torch` gives names to.
     gate = gelu_by_name(left if activate_left else right, {0: "none", 1: "tanh"}[approximate])
     return gate * (right if activate_left else left), gate
 
@@ -94,6 +96,7 @@ def fused_matmul_softmax_grad(
     Shapes ``[m, n]``, ``[m, k]``, ``[n, k]``; the result takes the place of ``s``.
     """
     grad = gradOutput @ values.T
+    # The Jacobian of softmax is diag(s) - s s^T: one weighted sum per row takes the place of that matrix.
     return np.asarray((grad - np.sum(softmaxOutput * grad, axis=-1, keepdims=True)) * softmaxOutput)
 
 

@@ -14,11 +14,13 @@ _Floats = NDArray[np.float64]
 
 def fast_gelu_grad(dy: _Floats, x: _Floats) -> _Floats:
     """``dy`` times the derivative of ``x * sigmoid(1.702 * x)``: ``p * (1 + 1.702 * x * (1 - p))``."""
+    # x and the factor enter the slope by their product alone, so that both swishes share one function.
     return dy * _swish_slope(1.702 * x)
 
 
 def gelu_grad(dy: _Floats, x: _Floats, y: _Floats) -> _Floats:
     """``dy`` times the derivative of the tanh form of GELU. ``y``, its value, takes no part."""
+    # The operator has y as an input, but the derivative follows from x.
     del y
     return dy * _gelu_slope(x, 1)
 
@@ -31,6 +33,7 @@ def geglu_grad(dy: _Floats, x: _Floats, gelu: _Floats, dim: int, approximate: in
     """
     left, right = np.split(x, 2, axis=dim)
     a, b = (left, right) if activate_left else (right, left)
+    # The saved value is used as it is: computed again, it would lack the rounding that the kernel's input has.
     da, db = dy * b * _gelu_slope(a, approximate), dy * gelu
     return np.concatenate((da, db) if activate_left else (db, da), axis=dim)
 
@@ -53,12 +56,14 @@ def _gelu_slope(x: _Floats, approximate: int) -> _Floats:
 
     if approximate == 0:
         density = np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+        # erfc rather than 1 + erf, which loses all digits for very negative x.
         return np.asarray(0.5 * erfc(-x / math.sqrt(2.0)) + x * density)
     if approximate != 1:
         raise ValueError(f"approximate must be 0 or 1, not {approximate}")
     factor = math.sqrt(8.0 / math.pi)
     inner = factor * (x + 0.044715 * x * x * x)
     p = _sigmoid(inner)
+    # The derivative of p is p * (1 - p); sigmoid(-inner) is 1 - p without its cancellation.
     return np.asarray(p + x * p * _sigmoid(-inner) * factor * (1.0 + 3.0 * 0.044715 * x * x))
 
 

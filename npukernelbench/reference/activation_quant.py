@@ -62,6 +62,7 @@ def dequant_swiglu_quant(
         # A row of the table for each row of x, the same along its other axes.
         return np.asarray(chosen if groups is None else chosen.reshape(-1, *[1] * (x.ndim - 2), table.shape[-1]))
 
+    # In double precision: x may be int32, whose sum with the bias could overflow there.
     value = x.astype(np.float64) if bias is None else x.astype(np.float64) + bias.astype(np.float64)
     value = value if weight_scale is None else value * picked(weight_scale)
     value = value if activation_scale is None else value * activation_scale.reshape(*rows, 1)
@@ -69,6 +70,7 @@ def dequant_swiglu_quant(
     value = swiglu(value if activate_left else np.roll(value, x.shape[-1] // 2, axis=-1), -1)
     if quant_mode == "dynamic":
         y, scale = _dynamic(value if quant_scale is None else value * picked(quant_scale))
+        # This operator's scale lacks the reduced axis, which that of `gelu_quant` keeps.
         return y, scale[..., 0]
     if quant_mode != "static":
         raise ValueError(f"quant_mode must be static or dynamic, not {quant_mode!r}")
@@ -78,6 +80,7 @@ def dequant_swiglu_quant(
 
 def _dynamic(value: _Floats) -> tuple[_Floats, _Floats]:
     """``value / scale`` and ``scale = max |value| / 127`` along the last axis; a row of zeros stays zero."""
+    # 127 and not 128: a largest magnitude of either sign must fit into int8.
     scale = np.abs(value).max(axis=-1, keepdims=True) / 127.0
     # A row of zeros has scale 0.
     return _clip(np.divide(value, scale, out=np.zeros_like(value), where=scale > 0.0)), scale

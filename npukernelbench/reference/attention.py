@@ -62,6 +62,7 @@ def mla(
     """
     if len(q_seqlen_list) != len(k_seqlen_list) or sum(q_seqlen_list) != len(query_nope):
         raise ValueError("the sequences do not cover the query tokens")
+    # The sum of both parts' products is one product of the parts side by side.
     queries = np.concatenate([query_nope, query_rope], axis=2)
     block_size, kv_heads = kv_nope_cache.shape[1:3]
     shared = queries.shape[1] // kv_heads

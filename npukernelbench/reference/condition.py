@@ -22,4 +22,5 @@ def is_inf(x: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def non_finite_check(tensor_list: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """1 if any element of any tensor is infinite or NaN, else 0; rank 0."""
+    # The operator's flag is a float32, not a boolean.
     return np.asarray(float(not all(np.isfinite(tensor).all() for tensor in tensor_list)))

@@ -83,6 +83,7 @@ def selu(x: NDArray[np.float64]) -> NDArray[np.float64]:
     ``scale`` and ``alpha`` are the constants that keep mean 0 and variance 1 fixed. Source: Klambauer et al., arXiv
     1706.02515; ``torch.selu``.
     """
+    # expm1 keeps the digits of small negative x, and the minimum keeps the other branch from overflowing.
     return _SELU_SCALE * np.where(x > 0.0, x, _SELU_ALPHA * np.expm1(np.minimum(x, 0.0)))
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
+# Both numbers are the defaults of `eps` in the functions of PyTorch that are named below.
 _SMALLEST_NORM = 1e-8
 _DISTANCE_OFFSET = 1e-6
 
@@ -29,6 +30,7 @@ def cosine_similarity_loss(predictions: NDArray[np.float64], targets: NDArray[np
     Source: ``torch.nn.functional.cosine_similarity``.
     """
     products = (predictions * targets).sum(axis=1)
+    # Each norm has its own limit, as in PyTorch: a limit of their product would be another function.
     norms = [np.maximum(np.sqrt(np.square(a).sum(axis=1)), _SMALLEST_NORM) for a in (predictions, targets)]
     return np.asarray(np.mean(1.0 - products / (norms[0] * norms[1])))
 

@@ -32,6 +32,7 @@ def batch_norm(x: _Array, gamma: _Array, beta: _Array, eps: float) -> _Array:
 
 def frobenius_norm(x: _Array) -> _Array:
     """``y = x / sqrt(sum(x^2))``, the sum over all elements; any shape. Source: ``torch.norm`` with ``p='fro'``."""
+    # There is no epsilon in the definition, so that a tensor of zeros gives NaN.
     return np.asarray(x / np.sqrt(np.square(x).sum()))
 
 
@@ -54,6 +55,7 @@ def instance_norm(x: _Array, eps: float) -> _Array:
 
 def l1_norm(x: _Array) -> _Array:
     """``y = x / mean(|x|)``, the mean over axis 1; a mean, as the suite defines it, where the name says sum."""
+    # A row of zeros gives NaN here and in `l2_norm`: the suite's definitions have no epsilon.
     return np.asarray(x / np.abs(x).mean(axis=1, keepdims=True))
 
 
@@ -79,6 +81,7 @@ def rms_norm(x: _Array, eps: float) -> _Array:
 def _standardized(x: _Array, axes: tuple[int, ...], eps: float) -> _Array:
     """``(x - mean) / sqrt(variance + eps)`` with statistics over ``axes``."""
     centred = x - x.mean(axis=axes, keepdims=True)
+    # Of centred values: the mean of squares less the squared mean has no digits left for a large mean.
     variance = np.square(centred).mean(axis=axes, keepdims=True)
     return np.asarray(centred / np.sqrt(variance + float(np.float32(eps))))
 

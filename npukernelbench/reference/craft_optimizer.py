@@ -37,6 +37,7 @@ def adam(
     ``torch.optim.Adam``.
     """
     first, second = _single(beta1), _single(beta2)
+    # The step counts from 1: with 0 both corrections would be divisions by zero.
     mean = (first * m + (1.0 - first) * grad) / (1.0 - first**step)
     square = (second * v + (1.0 - second) * np.square(grad)) / (1.0 - second**step)
     return param - _single(lr) * mean / (np.sqrt(square) + _single(eps))

@@ -63,6 +63,7 @@ def _pool(
     kernel_size, stride, padding = window
     # Sums and maxima over a box are those over its axes one by one, which is far less work.
     for axis in range(x.ndim - axes, x.ndim):
+        # One axis at a time keeps the padded copy small. Padding of other axes adds 0 or -inf when their turn comes.
         widths = [(padding, padding) if item == axis else (0, 0) for item in range(x.ndim)]
         line = np.moveaxis(np.pad(x, widths, constant_values=fill), axis, 0)
         starts = line.shape[0] - kernel_size + 1

@@ -107,6 +107,7 @@ def _real(inputs: _Inputs, name: str) -> _Floats:
     value = inputs[name]
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{name} is not a tensor of this case")
+    # In float16, one of the types kernels see, sums of squares would overflow.
     return value.astype(np.float64)
 
 

@@ -79,6 +79,7 @@ def _exact(value: Argument) -> object:
         return None
     if isinstance(value, list):
         return [_exact(item) for item in value]
+    # Integers stay as they are: int64 beyond 2^53 has no exact double.
     if value.dtype.kind in "iub":
         return value
     # Not by the kind "f": element types of ml_dtypes have another one.
@@ -119,6 +120,7 @@ def _judged_type(dtype: DType) -> np.dtype[Any]:
     import numpy as np
 
     if dtype.is_exact:
+        # Exact types are compared value by value, which a conversion to double would blur beyond 2^53.
         return dtype.numpy()
     return np.dtype(np.complex128 if dtype.is_complex else np.float64)
 

@@ -30,6 +30,7 @@ def module_of_file(path: Path) -> ModuleType:
     return _executed(path.resolve(), hashlib.sha256(content).hexdigest())
 
 
+# The digest is part of the key: a changed file is executed again. Failures are not kept.
 @lru_cache(maxsize=1024)
 def _executed(path: Path, digest: str) -> ModuleType:
     name = f"npukb_reference_{digest[:16]}"
@@ -54,6 +55,7 @@ def _place(error: Exception, path: Path) -> str:
         return f"{error.filename or path}:{error.lineno or 1}"
     line, trace = 0, error.__traceback__
     while trace is not None:
+        # Tracebacks go from the outermost frame inwards: the last match is the innermost line of the file.
         if trace.tb_frame.f_code.co_filename == str(path):
             line = trace.tb_lineno
         trace = trace.tb_next

@@ -175,6 +175,7 @@ def norm(x: _Tensors, scalar: _Tensor) -> _Tensors:
     not zero (``p = 0``). Source: ``torch.linalg.vector_norm``.
     """
     p = float(scalar.reshape(()))
+    # Flattened: of a matrix NumPy would compute a norm of matrices, which is another number for most p.
     return [np.asarray(np.linalg.norm(item.reshape(-1), ord=p)) for item in x]
 
 
@@ -187,6 +188,7 @@ def non_finite_check_and_unscale(
     Infinities and NaN are multiplied like any other element. Source:
     ``torch._amp_foreach_non_finite_check_and_unscale_``.
     """
+    # One flag for the whole list: a scaler skips the whole step when a single gradient is not finite.
     finite = all(np.isfinite(item).all() for item in scaled_grads)
     return mul_scalar(scaled_grads, inv_scale), found_inf if finite else np.ones_like(found_inf)
 

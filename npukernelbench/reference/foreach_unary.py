@@ -200,4 +200,5 @@ def tanh(x: _Tensors) -> _Tensors:
 def _to_odd(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Whole numbers unchanged, other values to the odd one of their two neighbours."""
     below = np.floor(x)
+    # NumPy's remainder has the sign of the divisor, so that odd negative numbers are found, too.
     return np.where((below == x) | (below % 2 != 0), below, below + 1.0)

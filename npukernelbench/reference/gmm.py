@@ -73,6 +73,7 @@ def group_gemm(
     ``A_i`` is ``[m_i, k_i]``, ``B_i`` ``[k_i, n_i]``, ``C_i`` ``[m_i, n_i]``; ``a``, ``b`` and ``c`` hold them flat and
     one behind the other.
     """
+    # Empty rather than zeros: unless the groups cover every element there is an error below.
     result, places = np.empty_like(c), [0, 0, 0]
     for index, (m, k, n) in enumerate(zip(mList, kList, nList, strict=True)):
         (i, j, o), steps = places, (m * k, k * n, m * n)
@@ -106,6 +107,7 @@ def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     columns = a.reshape(a.shape[1], a.shape[0])
     result = np.empty((len(groupList), a.shape[0], b.shape[1]))
     for group, part in _groups(groupList, b.shape[0]):
+        # A group without columns gives a product of no terms, which NumPy makes zeros.
         result[group] = columns[part].T @ b[part]
     return result.reshape(-1)
 
@@ -140,6 +142,7 @@ def grouped_matmul_slice_k_per_token_dequant(
 ) -> _Floats:
     """:func:`grouped_matmul_slice_k` of int8 matrices, element ``(i, j)`` of group ``g`` times ``scale[g, j]`` and
     ``per_token_scale[g, i]``."""
+    # The factors come after the sum, which is then one of integers and exact.
     exact = grouped_matmul_slice_k(_wide(a), _wide(b), groupList).reshape(len(groupList), a.shape[0], b.shape[1])
     return (exact * scale[:, np.newaxis, :] * per_token_scale[:, :, np.newaxis]).reshape(-1)
 
@@ -147,6 +150,7 @@ def grouped_matmul_slice_k_per_token_dequant(
 def _groups(ends: _Ends, total: int) -> Iterator[tuple[int, slice]]:
     """Every group with the range it covers. ValueError unless the ends ascend and the last one is ``total``."""
     starts = np.append(0, ends[:-1])
+    # Only then does every row of the result get its value, and each row once.
     if len(ends) == 0 or ends[-1] != total or (starts > ends).any():
         raise ValueError(f"group ends must ascend up to {total}")
     for group, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):

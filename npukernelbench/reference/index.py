@@ -30,6 +30,7 @@ def gather(
     if not 0 <= batchDims <= min(along, indices.ndim) or x.shape[:batchDims] != indices.shape[:batchDims]:
         raise ValueError(f"shapes {x.shape} and {indices.shape} do not share {batchDims} axes before axis {along}")
     extent = x.shape[along]
+    # Without the first condition an empty tensor of indices would fail, as it has no minimum.
     if indices.size and not (-extent if negativeIndexSupport else 0) <= indices.min() <= indices.max() < extent:
         raise IndexError(f"an index is out of range for the extent {extent}")
     batches = prod(x.shape[:batchDims])

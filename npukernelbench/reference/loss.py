@@ -51,6 +51,7 @@ def cross_entropy_loss(
     log_prob = input - lse[:, None]
     weights = np.ones(input.shape[1]) if weight is None else weight
     smoothing = float(np.float32(label_smoothing))
+    # Smoothing, too, weighs every class by its own weight, as PyTorch does.
     per_class = -log_prob * weights
     rows = np.arange(target.size)
     kept = target != ignore_index
@@ -58,6 +59,7 @@ def cross_entropy_loss(
     target = np.where(kept, target, 0)
     losses = (1.0 - smoothing) * per_class[rows, target] + smoothing / input.shape[1] * per_class.sum(axis=1)
     losses = np.where(kept, losses, 0.0)
+    # Divided by the targets' weights also with smoothing, as PyTorch does.
     loss = losses if reduction == "none" else np.asarray(losses.sum() / _divisor(weights[target] * kept, reduction))
     if not return_zloss:
         return loss, log_prob, np.empty(0), np.empty(0)
@@ -92,6 +94,7 @@ def cross_entropy_loss_grad(
     p = np.exp(log_prob)
     hard = scale * (1.0 - smoothing) * weights[target]
     grad = hard[:, None] * p + (scale * smoothing / classes)[:, None] * (p * weights.sum() - weights)
+    # Ignored rows were sent to class 0 above, where their `hard` is 0.
     grad[np.arange(count), target] -= hard
     if grad_zloss is not None and lse_for_zloss is not None:
         factor = float(np.float32(lse_square_scale_for_zloss)) * 2.0 / count

@@ -30,6 +30,7 @@ def sasum(x: NDArray[np.float64], n: int, incx: int) -> NDArray[np.float64]:
 
 def snrm2(x: NDArray[np.float64], n: int, incx: int) -> NDArray[np.float64]:
     """The Euclidean norm of the elements ``x[i * incx]`` for ``i`` from 0 to ``n - 1``; rank 0."""
+    # BLAS scales against overflow; squares of float32 values are far inside the range of doubles.
     return np.asarray(np.sqrt(np.square(_elements(x, n, incx)).sum()))
 
 
@@ -46,6 +47,7 @@ def sscal(x: NDArray[np.float64], alpha: float, n: int, incx: int) -> NDArray[np
 
 def isamax(x: NDArray[np.float64], n: int, incx: int) -> NDArray[np.int32]:
     """The least ``i + 1`` for which ``|x[i * incx]|`` is largest, ``i`` from 0 to ``n - 1``; rank 0."""
+    # BLAS counts from 1. Of equal elements argmax takes the first, as BLAS does.
     return np.asarray(np.argmax(np.abs(_elements(x, n, incx))) + 1, np.int32)
 
 

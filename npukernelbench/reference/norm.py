@@ -191,6 +191,7 @@ def batch_norm(
     mean, variance = x.mean(axis=axes), x.var(axis=axes)
     rstd = 1.0 / np.sqrt(variance + epsilon)
     y = (x - mean.reshape(channel)) * (rstd * weight).reshape(channel) + bias.reshape(channel)
+    # A single value has no unbiased variance; its biased one is 0, which the factor 1 leaves.
     unbiased = variance * (count / max(count - 1, 1))
     new_mean = (1.0 - momentum) * running_mean + momentum * mean
     return y, new_mean, (1.0 - momentum) * running_var + momentum * unbiased, mean, rstd
@@ -217,6 +218,7 @@ def group_norm_swish(
     _channels_first(data_format)
     mean, rstd = moments(grouped(x, num_groups), 1, eps)
     channel = (-1, *[1] * (x.ndim - 2))
+    # Computed from differences in the shape of groups, then back: channels of a group share its statistics.
     z = ((grouped(x, num_groups) - mean) * rstd).reshape(x.shape) * gamma.reshape(channel) + beta.reshape(channel)
     y = z * expit(_single(swish_scale) * z) if activate_swish else z
     return y, mean[..., 0], rstd[..., 0]

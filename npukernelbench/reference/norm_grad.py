@@ -56,6 +56,7 @@ def deep_norm_grad(
     ``dgamma``."""
     factor = float(np.float32(alpha))
     dgx, dgamma, dbeta = _layer_norm_grad(dy, factor * x + gx - mean, rstd, gamma)
+    # x enters the sum times alpha and gx as it is, so that the two gradients differ by that factor.
     return factor * dgx, dgx, dbeta, dgamma
 
 

@@ -49,8 +49,10 @@ def adam_w_step(
     if amsgrad:
         if max_grad_norm is None:
             raise ValueError("amsgrad needs max_grad_norm")
+        # The largest square is kept without bias correction, as PyTorch keeps it; the correction follows below.
         largest = scale = np.maximum(max_grad_norm, v_out)
     denominator = np.sqrt(scale / (1.0 - second**t)) + _single(eps)
+    # Decoupled decay, the W of AdamW: it acts on the variable and takes no part in the gradient's averages.
     decayed = var * (1.0 - rate * _single(weight_decay))
     return decayed - rate / (1.0 - first**t) * m_out / denominator, m_out, v_out, largest
 

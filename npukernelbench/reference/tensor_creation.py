@@ -44,4 +44,5 @@ def eye(y: NDArray[Any], num_rows: int, num_columns: int, batch_shape: Sequence[
     columns = num_columns or num_rows
     if y.shape != (*batch_shape, num_rows, columns) or _EYE_KINDS.get(dtype) != y.dtype.kind:
         raise ValueError(f"type {dtype}, {list(batch_shape)} times {num_rows} x {columns}, is not {y.dtype}{y.shape}")
+    # A view: `expected_outputs` makes what it is given contiguous.
     return np.broadcast_to(np.eye(num_rows, columns, dtype=y.dtype), y.shape)

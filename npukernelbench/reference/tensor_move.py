@@ -85,6 +85,7 @@ def strided_slice_assign(
     places = [slice(None)] * var.ndim
     for position, axis in enumerate(range(len(begin)) if axes is None else axes.tolist()):
         places[axis] = slice(int(begin[position]), int(end[position]), int(strides[position]))
+    # A copy: the input is also what the kernel is launched with.
     result: NDArray[Any] = var.copy()
     if result[tuple(places)].shape != input_value.shape:
         raise ValueError(f"the slice has the shape {result[tuple(places)].shape}, not {input_value.shape}")

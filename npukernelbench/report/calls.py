@@ -50,6 +50,7 @@ def _after(listed: Sequence[Sequence[Sample]]) -> tuple[CallRow, ...]:
     # With the calls that each turn's kernel had cost, its own included.
     costs = [list(accumulate(_paid(sample.calls) for sample in turns)) for turns in listed]
     most = max(cost[-1] for cost in costs)
+    # The largest number is always a row, so that the curve reaches its end.
     return tuple(_row(listed, costs, calls) for calls in sorted({*(k for k in _KS if k < most), most}))
 
 
@@ -61,6 +62,7 @@ def _row(listed: Sequence[Sequence[Sample]], costs: Sequence[Sequence[int]], cal
         so_far = [sample for sample, spent in zip(turns, cost, strict=True) if spent <= calls]
         everything.append(end)
         if so_far and Judged.of(settled(so_far)).correct:
+            # By conversation: the key of the turn that speaks differs from row to row.
             solved.add(end.key.conversation)
     # Whether a conversation says something about the model is decided at its end, so that denominators stay fixed.
     groups = {"valid": [judged for judged in everything if judged.valid], "all": everything}

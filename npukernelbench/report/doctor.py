@@ -72,6 +72,7 @@ def examine(
     """
     config, plugins = installation.config, installation.plugins
     name = _default(plugins, config)
+    # Every executor is examined, also those that this run would not use: a user may be about to choose one.
     executors = {
         # The configured arguments are meant for the default executor; others may not know them.
         r.name: tuple(_executor(r, config.executor_args if r.name == name else {}))
@@ -167,6 +168,7 @@ def _default(plugins: Plugins, config: Config) -> str:
     """Name of the executor that a run would use; empty when there is none."""
     try:
         return choose(plugins.executors, config.executor, config.executor_args).registration.name
+    # The name is asked for before anything is guarded, and the rest of the examination goes on without it.
     except NpukbError:
         # Why there is none is said by `_found_executor`.
         return ""
@@ -183,6 +185,7 @@ def _executor(registration: Registration, args: Mapping[str, object]) -> Iterato
             facts = ", ".join(f"{name} {value}" for name, value in executor.describe().items())
             return [Finding(registration.name, FindingStatus.OK, facts or "present")]
         finally:
+            # An executor may hold a process or a connection as soon as it is made.
             executor.close()
 
     yield from _guard(registration.name, look)
@@ -225,6 +228,7 @@ def _extra_of(registration: Registration) -> tuple[str, dict[str, str | None]]:
 
     ``kernelgen-lm:8b`` is a variant of ``kernelgen-lm``.
     """
+    # The backend's own extra comes first: a plugin may bring several backends with needs of their own.
     for name in (registration.name.partition(":")[0], registration.plugin):
         if packages := _extra_packages(registration.distribution, canonical(name)):
             return canonical(name), packages
@@ -274,6 +278,7 @@ def _time_model(config: Config) -> Iterator[Section]:
 
 def _folder(name: str, folder: Path, remedy: str) -> Finding:
     """Whether a folder can be written, or made where it is not there yet."""
+    # A folder that is not there yet is made in its nearest parent, so that this one's rights decide.
     nearest = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
     # In a folder without the right to enter it no file can be made.
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):

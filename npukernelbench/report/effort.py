@@ -49,6 +49,7 @@ def effort_of(conversations: Iterable[Sequence[Sample]], price: Mapping[str, obj
     if not listed:
         return None
     steps = [_steps(turns) for turns in listed]
+    # Up to the longest conversation: shorter ones count on with what they had reached.
     most = max(map(len, steps))
     # A fault of ours at the end says nothing about the model: such conversations are left out, as everywhere.
     kept = [step for step, turns in zip(steps, listed, strict=True) if _valid(settled(turns))]

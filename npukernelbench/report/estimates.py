@@ -68,6 +68,7 @@ Hit = Callable[[Judged], bool]
 
 def aggregate(judged: Sequence[Judged], *, own: bool = False) -> Aggregate:
     """Everything that is said about some samples. ``own``: of one task, with intervals over its own samples."""
+    # In `all`, a fault of ours counts as not solved: it is the least that the run shows of the model.
     groups = {"valid": [sample for sample in judged if sample.valid], "all": list(judged)}
     baselines = [
         name for name, metric in SPEEDUPS.items() if any(metric in sample.verdict.metrics for sample in judged)

@@ -78,6 +78,7 @@ def _found(folder: Path) -> _Search:
     waiting = deque([folder])
     looked = unread = 0
     while waiting:
+        # Before the next folder is read, so that the number in the message is exact.
         if looked == MOST_FOLDERS:
             _refuse(folder, runs)
         place = waiting.popleft()
@@ -88,6 +89,7 @@ def _found(folder: Path) -> _Search:
         except OSError:
             unread += 1
             continue
+        # A run's own folders are looked through as well: a run may lie below another one.
         if any(entry.name == MANIFEST_NAME for entry in inside):
             runs.append(place)
         # A link may lead out of the folder, or back to one above.

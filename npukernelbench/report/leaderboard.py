@@ -108,6 +108,7 @@ def read_boards(*folders: Path, by: str = CORRECT.name) -> tuple[tuple[Board, ..
     for path in {path.resolve(): path for folder in folders for path in find_runs(folder)}.values():
         try:
             record = read_record(path)
+            # A shard has judged a part of the problems, and its rates would stand beside those of whole runs.
             if "shard" in record.identity:
                 empty.append(f"{path}: shard {record.identity['shard']} is part of a run; rank what npukb merge writes")
             else:
@@ -226,6 +227,7 @@ def _speeds(board: Board) -> Speeds:
 
 
 def _board(records: Sequence[RunRecord], measures: Sequence[Measure], by: str, rules: str) -> Board:
+    # Seeds are repetitions of one setting: apart, every repetition would be a rank of its own.
     groups = _but_for_seeds(records)
     names = _settings([group[0] for group in groups])
     pooled = [_pooled(group) for group in groups]
@@ -303,6 +305,7 @@ def _ahead(measure: Measure, records: Sequence[RunRecord]) -> list[int]:
             if not rates:
                 continue
             drawn = clusters(rates)
+            # Both must agree: with few tasks an interval may lie above 0 where no exact test can be significant.
             if sign_flip_test([cluster.part for cluster in drawn]).p >= _ALPHA:
                 continue
             _, (low, high) = mean_difference(drawn)
@@ -315,6 +318,7 @@ def _settings(records: Sequence[RunRecord]) -> list[str]:
     """What tells rows of one model apart, as ``name value`` in brackets; empty for a model with one row."""
     texts = []
     for record in records:
+        # By the object and not by value: two rows may be equal in all that is compared here.
         namesakes = [other for other in records if other.model == record.model and other is not record]
         # Differences are texts of the form `name: value against value`.
         fields = {name.split(":")[0] for other in namesakes for name in named_differences(_own(record), _own(other))}
@@ -359,6 +363,7 @@ def _told_apart(records: Sequence[RunRecord]) -> Iterator[str]:
         named = [f"rules {name}"] if name != OURS or "rules" in fields else []
         values = [f"{field.rpartition('.')[2]} {shown(_value(rules, field))}" for field in sorted(fields - {"rules"})]
         others = any(record.tasks != other.tasks for other in alike)
+        # The first task's name tells two boards of equally many tasks apart.
         yield ", ".join([*named, *values, *([f"tasks from {min(record.tasks, default='')}"] if others else [])])
 
 

@@ -50,6 +50,7 @@ class TaskFilter:
             (self.suite is None or fold(self.suite) == fold(task.suite))
             and (self.level is None or self.level == task.level)
             and (self.category is None or fold(self.category) == fold(task.category))
+            # Every tag that is asked for must be there: more tags list fewer tasks.
             and {fold(tag) for tag in self.tags} <= {fold(tag) for tag in task.tags}
         )
 
@@ -81,6 +82,7 @@ class Listing:
         if width is None:
             return as_columns(table)
         left_out: list[str] = []
+        # The widest column goes first, since it makes most room; the first says what a row is, and stays.
         while len(table[0]) > 2 and _wide(table) > width - _PROSE:
             widths = [max(map(len, column)) for column in zip(*table, strict=True)]
             drop = max(range(1, len(widths) - 1), key=widths.__getitem__)
@@ -102,6 +104,7 @@ def _wide(table: Sequence[Sequence[str]]) -> int:
 
 def _broken(table: Sequence[Sequence[str]], width: int) -> list[str]:
     """Aligned columns; the last one's lines stand below each other."""
+    # At least half of what prose needs, also in a terminal that is narrower than the other columns.
     room = max(width - _wide(table), _PROSE // 2)
     rows: list[Sequence[str]] = []
     for row in table:
@@ -171,6 +174,7 @@ def _starts(source: Source, only: TaskFilter) -> Listing:
     rows, objects = [], []
     for task in _admitted(source, only):
         start = start_of(task)
+        # Tasks without a start have no times that could be divided.
         slower = start.start_us / start.golden_us if start.names else None
         refused = "; ".join(f"{name}: {why}" for name, why in start.refused.items()) if start.names else start.why
         shown = "" if slower is None else f"{slower:.1f}"

@@ -28,6 +28,7 @@ def optimised(judged: Sequence[Judged]) -> Optimised | None:
         faster=sum(number > 1 for number in numbers),
         as_golden=sum(sample.fast(GOLDEN, 1.0) for sample in counted),
         score=math.exp(math.fsum(map(math.log, numbers)) / len(numbers)),
+        # The nearest of the sorted numbers, so that a quantile is a number that some kernel has.
         speedups={f"{share:.2f}": numbers[round(share * (len(numbers) - 1))] for share in _SHARES},
     )
 

@@ -51,6 +51,7 @@ _Grams = frozenset[tuple[str, ...]]
 def grams_of(text: str) -> _Grams:
     """Every :data:`WIDTH` tokens in a row, comments left out."""
     tokens = _TOKEN.findall(_COMMENT.sub(" ", text))
+    # A text of fewer tokens has no n-gram, and counts as sharing nothing.
     return frozenset(tuple(tokens[start : start + WIDTH]) for start in range(len(tokens) - WIDTH + 1))
 
 
@@ -110,6 +111,7 @@ def overlap_of(samples: Iterable[Sample], published: Published, shown: _Grams = 
     for sample in samples:
         if sample.candidate is None:
             continue
+        # What the prompt shows is no evidence of copying, however often it stands in published files.
         mine = frozenset().union(*map(grams_of, sample.candidate.files.values())) - shown
         same = published.of(sample.key.task)
         # The name decides between equals, so that the file is the same each time.
@@ -134,6 +136,7 @@ def read_overlap(directory: Path, folder: Path) -> list[Overlap]:
     overlaps = list(overlap_of(samples, Published.read(folder), shown))
     if not overlaps:
         raise UsageError("no answer of this run has code", location=SourceLocation(directory))
+    # The name and not the path: results are published, and a path tells of the machine.
     content = {"width": WIDTH, "against": folder.name, "answers": [asdict(overlap) for overlap in overlaps]}
     (directory / OVERLAP).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return overlaps

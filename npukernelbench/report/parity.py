@@ -67,6 +67,7 @@ def parity_rows(first: Side, second: Side) -> tuple[ParityRow, ...]:
 
 
 def _row(key: Key, predicted: Profile, measured: Profile) -> ParityRow:
+    # The key of a single profile is empty: it does not say what kernel it is of.
     task, track, _, case = key if key else ("", "", "", "")
     both = sorted(predicted.counters.keys() & measured.counters.keys())
     return ParityRow(
@@ -75,6 +76,7 @@ def _row(key: Key, predicted: Profile, measured: Profile) -> ParityRow:
         case=case,
         predicted_us=predicted.time_us,
         measured_us=measured.time_us,
+        # Without an interval the measurement is its own: only a prediction of exactly that time lies in it.
         low_us=measured.time_us if measured.low_us is None else measured.low_us,
         high_us=measured.time_us if measured.high_us is None else measured.high_us,
         machine=predicted.machine,

@@ -71,6 +71,7 @@ def _path(profile: Profile, paint: Painter) -> Iterator[str]:
     yield ""
     yield paint("  the slowest core waited for", Paint.DIM)
     for name in sorted(parts, key=lambda part: -parts[part]):
+        # Less than half a percent is left out: its bar would be empty.
         if parts[name] >= 0.005 * profile.time_us:
             share = parts[name] / profile.time_us
             yield f"  {name:<12}{parts[name]:>10.2f}{share:>9.1%}  {'#' * round(share * 40)}".rstrip()
@@ -88,6 +89,7 @@ def _analysis(profile: Profile, analysis: Analysis, files: Mapping[str, str], pa
     for line in analysis.lines[:_LINES]:
         text = _source(files, line.file, line.line)
         yield f"  {line.busy_us:>10.2f} µs  {line.pipe:<5} ×{line.times:<9} {line.file}:{line.line}  {text}".rstrip()
+    # A little scalar work belongs to no line; only from a tenth of the time on is it worth a line here.
     if (plain := _plain(analysis)) > 0.1 * sum(core.time_us * core.alike for core in analysis.cores):
         yield f"  {plain:>10.2f} µs  S     plain C++ between calls of the API, not attributed to lines"
     yield ""
@@ -127,6 +129,7 @@ def _cells(spans: Sequence[Span], end_us: float) -> list[float]:
     scale = _WIDTH / end_us if end_us else 0.0
     for span in spans:
         first, last = span.start_us * scale, span.end_us * scale
+        # The last span ends exactly at the right edge, one cell beyond the line.
         for i in range(int(first), min(int(last) + 1, _WIDTH)):
             cells[i] += max(0.0, min(last, i + 1) - max(first, i))
     return cells

@@ -24,6 +24,7 @@ _UNITS = {
 def write_profile(profile: Profile, name: str, folder: Path) -> list[Path]:
     """Write everything that ``profile`` holds into ``folder``, which is made; the files that were written."""
     folder.mkdir(parents=True, exist_ok=True)
+    # Without an analysis tables have their headers alone, so that tools find every file.
     analysis = profile.analysis or Analysis()
     trace = folder / "trace.json"
     # Events are in µs whatever this says: it is how fine viewers show times, ms unless given.
@@ -46,6 +47,7 @@ def write_profile(profile: Profile, name: str, folder: Path) -> list[Path]:
 def _events(spans: Sequence[Span]) -> Iterator[dict[str, object]]:
     """Complete events of the Chrome trace format: a process per core, a thread per pipe."""
     for core in sorted({span.core for span in spans}):
+        # Names of cores; without these events viewers show bare numbers.
         yield {"ph": "M", "name": "process_name", "pid": core, "args": {"name": f"core {core}"}}
     for span in spans:
         yield {
@@ -63,6 +65,7 @@ def _events(spans: Sequence[Span]) -> Iterator[dict[str, object]]:
 def _basic(profile: Profile, name: str) -> Iterator[Sequence[object]]:
     yield "Op Name", "Op Type", "Task Duration(us)", "Block Dim", "Predicted", "Machine"
     kinds = [kind for kind, (prefix, _) in _UNITS.items() if f"{prefix}_time" in profile.counters]
+    # The profiler's word for kernels that use both kinds of core.
     kind = "mix" if len(kinds) > 1 else "".join(kinds)
     yield name, kind, f"{profile.time_us:.3f}", profile.blocks, profile.predicted, profile.machine
 
@@ -139,6 +142,7 @@ def _memory(profile: Profile) -> Iterator[Sequence[object]]:
     yield *there, *parts
     yield (
         *(f"{profile.counters[name]:.3f}" for name in there.values()),
+        # Our counters are shares, the profiler's column is in percent.
         *(f"{profile.counters[name] * 100:.3f}" for name in parts.values()),
     )
 

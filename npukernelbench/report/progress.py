@@ -76,6 +76,7 @@ class Tally:
 
     def finish(self, sample: Sample) -> None:
         """Note that a sample is over."""
+        # A sample that was reused has passed no stage.
         self._stages.pop(sample.key, None)
         self.finished_now += 1
         self.outcomes[sample.verdict.outcome.value if sample.verdict else "generated"] += 1
@@ -125,6 +126,7 @@ class PlainProgress:
         """Write the sample's line."""
         self.tally.finish(sample)
         tally = self.tally
+        # Counted by what this run has to do, not by what earlier runs had finished.
         every = max(1, (tally.total - tally.earlier) // _LINES)
         ours = sample.verdict is not None and sample.verdict.owner is Owner.INFRA
         if ours or tally.finished_now % every == 0 or tally.done >= tally.total:
@@ -162,6 +164,7 @@ class LiveProgress:
     def __enter__(self) -> LiveProgress:
         from rich.live import Live
 
+        # The display goes away at the end, where the run's own tables take its place.
         self._live = Live(get_renderable=self._draw, console=self._rich, refresh_per_second=4, transient=True)
         self._live.__enter__()
         return self

@@ -58,6 +58,7 @@ class FileReporter(Protocol):
 def load_reporter(registration: Registration) -> Reporter | FileReporter:
     """The reporter behind a name. PluginError when it is none, or would write over a file of the run."""
     target = registration.load()
+    # A protocol that is checked at run time looks at names only; arguments that do not fit show when it is called.
     if not isinstance(target, Reporter | FileReporter):
         raise PluginError(
             f"the reporter {registration.name!r} of {registration.origin} lacks file_name, or render and write",
@@ -74,6 +75,7 @@ def load_reporter(registration: Registration) -> Reporter | FileReporter:
 
 def show(reporter: Reporter | FileReporter, name: str, run: StoredRun, results: Results, console: Console) -> None:
     """Print what the reporter renders, or write what cannot be shown and print where it is."""
+    # A plugin may offer both: what can be shown is shown.
     if isinstance(reporter, Reporter):
         draw(reporter.render(run, results), console)
     else:

@@ -186,4 +186,5 @@ def _timing(samples: Iterable[Sample]) -> Timing:
     for sample in samples:
         for stage, value in (sample.verdict.timings if sample.verdict else {}).items():
             seconds[stage].append(value)
+    # Sorted and added exactly, so that the sum is the same in whatever order samples ended.
     return Timing({stage: round(fsum(sorted(seconds[stage])), 6) for stage in sorted(seconds)})

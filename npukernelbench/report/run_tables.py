@@ -54,6 +54,7 @@ def problem_table(results: Results) -> Table:
     measured = {metric for sample in results.samples for metric in sample.metrics}
     speeds = {metric: name for metric, name in _SPEEDS.items() if metric in measured}
     added = sorted(measured - BUILT_IN.keys())
+    # The words stand in the headers only where a cell stands for several samples.
     several = any(len(samples) > 1 for samples in problems.values())
     best, mean = ("best ", "mean ") if several else ("", "")
     columns = (
@@ -70,6 +71,7 @@ def problem_table(results: Results) -> Table:
         (
             task,
             case or "all",
+            # Uncounted samples are no failures: without any counted one the mark is ○.
             _mark([sample.compiled for sample in samples if _counts(sample)]),
             _mark([sample.correct for sample in samples if _counts(sample)]),
             *(_best_time(samples, kind, tier) for kind, tier in times),
@@ -172,6 +174,7 @@ def call_tables(results: Results) -> tuple[Table, ...]:
         (str(row.calls), str(row.made), _share(row.correct.valid), _share(row.correct.all)) for row in calls.after
     )
     per_call = _NONE if calls.violations_per_call is None else f"{calls.violations_per_call:.2f}"
+    # The most frequent first; the name decides between equals, so that the text is always the same.
     rules = ", ".join(
         f"{rule} {count}" for rule, count in sorted(calls.rules.items(), key=lambda counted: (-counted[1], counted[0]))
     )
@@ -260,6 +263,7 @@ def headline(results: Results) -> str:
         text += f"; {ours} of {totals.samples} say nothing about the model ({_faults(totals)})"
     executor = _object(results.identity.get("executor"))
     status = _object(executor.get("description")).get("status", "")
+    # A status is part of an executor's description, so that its name is there, too.
     return f"{text}; executor {executor['name']}: {status}" if status else text
 
 
@@ -278,6 +282,7 @@ def settings_table(results: Results) -> Table:
 
 def _flat(prefix: str, value: object) -> Iterator[tuple[str, str]]:
     """The leaves of nested objects by dotted name."""
+    # Empty mappings have no leaves and go unmentioned.
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flat(f"{prefix}.{name}" if prefix else str(name), inner)
@@ -361,6 +366,7 @@ def _outcomes(samples: Sequence[SampleRow]) -> str:
 
 def _time_columns(samples: Sequence[SampleRow]) -> list[tuple[str, str]]:
     """``(kind, tier)`` of every sort of time that occurs; a predicted one is shown even when no sample has a time."""
+    # Tiers are columns of their own: a number of one never stands beside one of another.
     timed = {(kind, sample.tier.value) for sample in samples for kind in _KINDS if _time_us(sample, kind)}
     tiers = sorted({sample.tier.value for sample in samples})
     return sorted(timed) or [("predicted", tier) for tier in tiers[:1]]

@@ -47,8 +47,10 @@ def score_of(rows: Iterable[SampleRow], level_of: Mapping[str, int], weights: Ma
         passed[row.task].append(right)
     by_level: defaultdict[int, list[float]] = defaultdict(list)
     for task, shares in passed.items():
+        # Means of tasks and then of levels: a level with many tasks weighs no more than its weight.
         by_level[level_of[task]].append(100.0 * fmean(shares))
     levels = {level: fmean(points) for level, points in sorted(by_level.items())}
+    # A level that was not run would count as 0, or raise the others' weight: either would be another score.
     whole = bool(levels) and weights.keys() <= levels.keys()
     return Score(levels, sum(weight * levels[level] for level, weight in weights.items()) if whole else None)
 
@@ -87,6 +89,7 @@ def rates_of(rows: Iterable[SampleRow], metric: str, thresholds: Sequence[float]
     """What share of samples compile, pass, and are right and so many times as fast; no times where none is known."""
     counted = list(filter(_counts, rows))
     known = any(metric in row.metrics for row in counted)
+    # Without any time of the baseline a share would be 0, which is not what is known.
     fast = {p: [row.correct and row.metrics.get(metric, 0.0) >= p for row in counted] for p in thresholds if known}
     return Rates(
         len(counted),

@@ -36,5 +36,6 @@ def screen(results: Results, folder: Path) -> Iterator[Prose | Table]:
         yield Prose(score)
     if overlap := overlap_sentence(folder):
         yield Prose(overlap)
+    # An empty line between what was reached and what failed.
     yield Prose("")
     yield from map(Prose, (*failures(results, _MOST_FAILURES), headline(results), *spending(results)))

@@ -59,6 +59,7 @@ def serve_site(folder: Path, port: int) -> ThreadingHTTPServer:
     are. UsageError when the port is taken.
     """
     try:
+        # Only this machine: the pages are the reader's own build, which need not be seen by others.
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(folder)))
     except OSError as error:
         raise UsageError(f"port {port}: {error.strerror}", field="--port", remedy="name another, or 0") from None

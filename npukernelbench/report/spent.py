@@ -27,6 +27,7 @@ def spent(completions: Iterable[Completion], price: Mapping[str, object]) -> Spe
     return Spent(
         answers=len(listed),
         cached=len(listed) - len(paid),
+        # A backend that does not count reports zeros, and no real answer takes none.
         uncounted=sum(not (completion.usage.prompt or completion.usage.completion) for completion in paid),
         tokens=tokens,
         cost=cost_of(tokens.prompt, tokens.completion, price),

@@ -54,6 +54,7 @@ def _speed(record: RunRecord) -> Iterator[str]:
     ]
     if golden:
         ahead = sum(speedup >= 1 for speedup in golden)
+        # With none ahead the verb belongs to all of them.
         are = _are(ahead or len(golden))
         yield f"{ahead} of {count(len(golden), 'right kernel')} {are} as fast as ours or faster."
 

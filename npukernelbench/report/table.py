@@ -46,7 +46,9 @@ class Table:
 def as_columns(rows: Iterable[Sequence[str]], *, gap: str = "  ") -> list[str]:
     """Rows of cells as lines whose columns are aligned to the left; the last column is not padded."""
     cells = [tuple(row) for row in rows]
+    # Rows may have fewer cells than others, and columns must be as wide as any.
     widths = [max(map(len, column)) for column in zip_longest(*cells, fillvalue="")]
+    # A short row ends early, and its last cell is not padded.
     return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in cells]
 
 
@@ -117,6 +119,7 @@ def in_parts(table: Table, width: int) -> list[Table]:
             tuple(table.columns[index] for index in columns),
             tuple(tuple(row[index] for index in columns) for row in table.rows),
             table.note if number == len(parts) - 1 else "",
+            # Links belong to rows, which every part has.
             table.links,
         )
         for number, columns in enumerate(parts)

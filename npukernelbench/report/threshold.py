@@ -30,6 +30,7 @@ class Threshold:
         """``METRIC=VALUE``, or a bare number for the share of correct samples; None for None."""
         if text is None:
             return None
+        # From the right: names of metrics may hold `=`, numbers do not.
         metric, equals, value = text.rpartition("=")
         try:
             return cls(metric.strip() if equals else "correct", float(value))
@@ -66,6 +67,7 @@ class Threshold:
         family, _, k = self.metric.partition("@")
         single = {"compile": row.compile_at_1, "correct": row.correct_at_1}
         shares = row.pass_at_k.get(k) if family == "pass" else single[family]
+        # Over valid samples: a fault of ours must not fail a build.
         return shares.valid.value if shares and shares.valid else None
 
     def value_in_verdict(self, verdict: Verdict) -> float:
@@ -87,6 +89,7 @@ class Threshold:
 
     def exit_code(self, reached: float | None) -> int:
         """0 when ``reached`` is enough, else 1."""
+        # Nothing reached counts as missed: a check that measured nothing must not pass.
         return 0 if reached is not None and reached >= self.value else _MISSED
 
     def exit_code_of_verdict(self, verdict: Verdict) -> int:

@@ -104,6 +104,7 @@ def listed_diagnostics(verdict: Verdict) -> list[tuple[str, Diagnostic]]:
     ]:
         for diagnostic in diagnostics:
             # What is said of the candidate as a whole is not said again for a case.
+            # Compared as a whole, place included: equal messages at two lines stay two.
             if ("", diagnostic) not in listed and (case, diagnostic) not in listed:
                 listed.append((case, diagnostic))
     return listed
@@ -118,6 +119,7 @@ def _diagnostic(diagnostic: Diagnostic, case: str, subject: Subject, paint: Pain
         f"  {paint(place, Paint.PLACE) + ': ' if place else ''}{word}: {f'case {case}: ' if case else ''}"
         f"{_clip(first, 600)}{times} {paint(f'[{diagnostic.rule}]', Paint.DIM)}"
     )
+    # A compiler's message may go on for pages.
     yield from (f"    {_clip(line, 600)}" for line in rest[:40])
     yield from _quote(diagnostic, subject.candidate, paint)
     if diagnostic.remedy:
@@ -184,6 +186,7 @@ def _profile_lines(case: CaseResult, profile: Profile, tier: Tier, paint: Painte
     ratios = {name: value for name, value in profile.counters.items() if name.endswith("_ratio")}
     if ratios:
         width = max(map(len, ratios))
+        # The busiest unit first; the name decides between equals.
         for name in sorted(ratios, key=lambda ratio: (-ratios[ratio], ratio)):
             share = min(max(ratios[name], 0.0), 1.0)
             yield f"    {name:<{width}}  {ratios[name]:6.1%}  {'#' * round(share * 30)}".rstrip()

@@ -24,6 +24,7 @@ __all__ = ["Asker", "Post"]
 #: Hands a function to the thread that is to call it.
 Post = Callable[["partial[None]"], None]
 
+# Short beside any answer of a model, long enough to cost no processor time.
 _POLL_S = 0.005
 _STOP_TIMEOUT_S = 10.0
 
@@ -48,6 +49,7 @@ class Asker:
         self._backend, self._room = backend, room
         # `append` and `popleft` of a deque are safe between threads, so that `ask` needs no lock.
         self._requests: deque[GenerationRequest] = deque(requests)
+        # An event rather than a last item: requests may still be added while earlier ones are answered.
         self._complete = Event()
         self._post, self._on_answer, self._on_end = post, on_answer, on_end
         self._cancelled = Event()

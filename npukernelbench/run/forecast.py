@@ -90,6 +90,7 @@ def forecast(plan: RunPlan, plugins: Plugins) -> Forecast:
     """What ``plan`` would ask of a model that has not been asked anything yet."""
     with parties(plan, plugins) as taking_part:
         samples = problems_by_key(problems_of(taking_part.plan, plugins), plan.samples, plan.shard)
+    # What the user states wins over the backend's own limit.
     stated = plan.params.max_tokens or _limit_of(taking_part.backend)
     longest = stated or ASSUMED_MAX_TOKENS
     characters = sum(len(message.content) for problem in samples.values() for message in problem.prompt.messages)

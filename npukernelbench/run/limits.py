@@ -36,6 +36,7 @@ class Spending:
                 field="--max_cost",
                 remedy="give a table with --prices FILE, or a limit on tokens: --max_tokens_total",
             )
+        # From the construction on: building the runtime counts as time of this session, too.
         self._clock, self._begun = clock, clock()
         self._prompt = self._completion = 0
         counted = self._most_cost is not None or self._most_tokens is not None
@@ -62,11 +63,13 @@ class Spending:
     def reached(self) -> str:
         """Which limit is reached, in words; empty while none is."""
         tokens = self._prompt + self._completion
+        # Time first: it also stops judging, which the other limits do not.
         if self.out_of_time:
             return f"--max_time {self._most_s:g} s"
         if self._most_tokens is not None and tokens >= self._most_tokens:
             return f"--max_tokens_total {self._most_tokens} ({tokens} tokens so far)"
         if self._most_cost is not None and self._price is not None:
+            # Prices are per million tokens.
             cost = (self._prompt * self._price.input + self._completion * self._price.output) / 1e6
             if cost >= self._most_cost:
                 return f"--max_cost {self._most_cost:g} {self._price.currency} ({cost:.4g} so far)"

@@ -66,6 +66,7 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     UsageError, which names every reason, when shards are missing, there twice, unfinished, of other runs or of other
     splits, or hold samples that are not theirs; also when ``out`` holds something. StoreError for damaged folders.
     """
+    # An empty folder may be there: a user may have made it for this.
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError("this folder is not empty", location=SourceLocation(out), remedy="name a new one with --out")
     parts = _parts(directories)
@@ -75,6 +76,7 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     strategy = load_strategy(
         plugins.strategies.find(str(identity.get("strategy", "direct"))), args if isinstance(args, Mapping) else {}
     )
+    # Judged where any shard is: one that only has answers is then unfinished.
     judged = any(part.run.samples for part in parts)
     faulted, problems = [], []
     for part in parts:
@@ -91,6 +93,7 @@ def merge(directories: Sequence[Path], out: Path, plugins: Plugins) -> Merged:
     with scratch as room:
         results = _write(room / "run", manifest, parts, judged)
         with writing(out):
+            # A rename is all or nothing: no reader ever sees half of a run.
             (room / "run").rename(out)
             sync_folder(out.parent)
     return Merged(out, len(parts), len(_expected(identity)), tuple(faulted), results)
@@ -160,6 +163,7 @@ class _Check:
         run = self._part.run
         # From the identity, not from what is there: only so a missing sample is seen.
         mine = [key for key in _expected(self._part.whole.identity) if self._part.shard.takes(key)]
+        # By conversation: later turns of a sample belong to its shard.
         held = {key.conversation for key in (*run.samples, *run.completions)}
         foreign = sorted(held.difference(mine))
         unfinished = [key for key in mine if not self._over(key)]
@@ -214,6 +218,7 @@ def _provenance(parts: Sequence[_Part]) -> dict[str, object]:
             # A later session's value takes the place of an earlier one's.
             seen |= {name: value for name, value in session.items() if first.get(name) != value}
         shards.append({"shard": str(part.shard), "run_id": part.run.manifest.run_id, **seen})
+    # The price of the merged run serves for all its tokens, so that shards must agree in it.
     prices = [part.run.manifest.provenance.get("price") for part in parts]
     agreed = {name: value for name, value in first.items() if name != "price" or prices.count(value) == len(prices)}
     return {**agreed, "shards": shards}
@@ -239,6 +244,7 @@ def _batches(
     parts: Sequence[_Part], held: Sequence[Mapping[SampleKey, object]]
 ) -> Iterator[tuple[_Part, list[SampleKey]]]:
     for part, mapping in zip(parts, held, strict=True):
+        # Sorted, so that the merged log does not depend on the order in which samples ended.
         keys = sorted(mapping)
         for start in range(0, len(keys), _TOGETHER):
             yield part, keys[start : start + _TOGETHER]

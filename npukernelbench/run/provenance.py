@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asked_for", "asked_how", "identity", "provenance"]
 
+# What computes inputs, references and comparisons, and what reads settings and plugins.
 _PACKAGES = ("ml_dtypes", "numpy", "pluggy", "pydantic", "scipy")
 _GIT_TIMEOUT_S = 5.0
 
@@ -57,12 +58,14 @@ def asked_for(plan: RunPlan) -> dict[str, JSON]:
         # 60 and 60.0 are the same limit, but not the same JSON.
         "compile_timeout_s": float(plan.compile_timeout_s),
         "run_timeout_s": float(plan.run_timeout_s),
+        # The hash of the secret and not the secret: a manifest is published.
         **({"hidden": plan.hidden} if plan.hidden else {}),
         # Left out where it is the usual one, so that runs from before there was a choice stay the same run.
         **({} if plan.strategy == "direct" else {"strategy": _folded(plan.strategy)}),
         **({"strategy_args": redact(to_json(plan.strategy_args))} if plan.strategy_args else {}),
         **({"rules": _rules(plan.rules, plan)} if plan.rules else {}),
         **({"shard": str(plan.shard)} if plan.shard else {}),
+        # Hints matter only where there is a second turn.
         **({"turns": plan.turns, "hints": plan.hints.value} if plan.turns > 1 else {}),
     }
 
@@ -131,6 +134,7 @@ def _rules(rules: Rules, plan: RunPlan) -> dict[str, JSON]:
     """The rules, and whether results are comparable with the benchmark's: only if models are asked as it asks, too."""
     weights: dict[str, JSON] = {str(level): weight for level, weight in rules.weights.items()}
     asked = (plan.prompt_style, plan.parser)
+    # A benchmark's rates are those of its own prompts: the same judge with other prompts is another measurement.
     comparable = isinstance(rules, Asking) and asked == (rules.prompt_style, rules.parser)
     result: dict[str, JSON] = {"name": rules.name, "source": rules.source, "weights": weights, "comparable": comparable}
     if isinstance(rules, Timing):
@@ -149,6 +153,7 @@ def _asked_style(plan: RunPlan) -> dict[str, JSON]:
 
 def _folded(name: str) -> str:
     """One spelling of a plugin's name."""
+    # Registries take both spellings, and one run must not become two by it.
     return name.lower().replace("_", "-")
 
 

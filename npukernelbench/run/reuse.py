@@ -60,6 +60,7 @@ def _answers(
         if any(other.get(name) != identity.get(name) for name in _ASKING):
             return
         run = read_run(folder)
+        # By the task's hash: with another text of the task the question is another one.
         same = {name for name, facts in _tasks(identity).items() if _hash(_tasks(other).get(name)) == _hash(facts)}
         for key in run.completions:
             problem = wanted.get(key)

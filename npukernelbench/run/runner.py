@@ -89,6 +89,7 @@ def _with_inputs(plan: RunPlan) -> RunPlan:
     if plan.inputs is not None:
         return plan
     here = (plan.directory / MANIFEST_NAME).is_file()
+    # A folder that is resumed keeps its secret: with another one its samples would have other inputs.
     earlier = read_manifest(plan.directory).identity.get("inputs") if here else None
     return replace(plan, inputs=earlier if isinstance(earlier, int) else draw_secret())
 

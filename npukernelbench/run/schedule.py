@@ -76,6 +76,7 @@ def problems_by_key(problems: Iterable[Problem], samples: int, shard: Shard | No
     """Every sample's key with its problem, the first sample of all problems before the second of any; with ``shard``
     only its samples."""
     listed = tuple(problems)
+    # Index by index: a run that is stopped early has judged every problem about equally often.
     every = {problem.key(index): problem for index in range(samples) for problem in listed}
     return every if shard is None else {key: problem for key, problem in every.items() if shard.takes(key)}
 
@@ -98,11 +99,13 @@ class Schedule:
         self._reading = Reading.of(plugins, plan.strategy, plan.parser, plan.strategy_args)
         self._strategy = self._reading.strategy
         self._most_questions = plan.turns * self._strategy.steps
+        # Runs of before there were secrets draw their inputs from the seed.
         inputs = plan.seed if plan.inputs is None else plan.inputs
         settings = JudgeSettings(plan.compile_timeout_s, plan.run_timeout_s, inputs)
         self._answers = AnswerJudge(Judge.of(executor, plugins, settings, Faults.of(plan.config)))
         self._problems = problems
         self._posts: SimpleQueue[partial[None]] = SimpleQueue()
+        # An executor that judges elsewhere knows how many candidates it takes; the number of jobs is of this machine.
         self._jobs = executor.seats() if isinstance(executor, Judging) else plan.jobs
         self._room = Semaphore(max(_LEAST_ROOM, _ROOM_PER_JOB * self._jobs))
         self._backlog: deque[SampleKey] = deque()
@@ -168,6 +171,7 @@ class Schedule:
         self._mind_limits()
         asker.start()
         while self._asking or self._judging or self._backlog:
+            # Not waited for: room comes back by posts, which this thread alone takes.
             while self._backlog and self._room.acquire(blocking=False):
                 # Stored answers take room as well, since `_judged` gives room back for each sample.
                 key = self._backlog.popleft()

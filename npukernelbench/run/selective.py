@@ -40,6 +40,7 @@ def leave_out(
             kept.append(selection)
         else:
             left.setdefault(reason, []).append(selection.task.name)
+    # An empty selection is another fault, which is said where tasks are selected.
     if selected and not kept:
         raise UsageError(f"none of the selected tasks can be run: {'; '.join(sorted(left))}", field="--tasks")
     return tuple(kept), left

@@ -40,6 +40,7 @@ def position(
     """The turn of a stored conversation that is not judged yet; None when the conversation is over."""
     here: Position | None = first
     before: list[Sample] = []
+    # From the first turn on, since each prompt follows from the verdict before it.
     while here is not None and here.key in finished:
         before.append(samples[here.key])
         here = follow_up(before, strategy, turns, hints)
@@ -79,10 +80,12 @@ def _searched(sample: Sample) -> tuple[bool, float, float, int]:
     assert sample.verdict is not None
     public = public_verdict(sample.verdict)
     right = public.outcome is Outcome.OK
+    # A kernel that did not compile has no cases, and its share is 0.
     share = public.metrics.get("cases_passed", 0.0) / max(1.0, public.metrics.get("cases_total", 1.0))
     return not right, -share, public_time_us(sample.verdict) if right else 0.0, sample.key.turn
 
 
 def _time_us(sample: Sample) -> float:
     metrics = sample.verdict.metrics if sample.verdict else {}
+    # Measured before predicted: where a device measured, its time is what counts.
     return next((metrics[name] for name in _TIMES if name in metrics), float("inf"))

@@ -67,6 +67,7 @@ class FakeBackend:
         for count, request in enumerate(requests):
             if self.args.stop_after is not None and count >= self.args.stop_after:
                 raise BackendError("the fake model went away", remedy="run the same command again")
+            # Also with 0 seconds: a real backend gives way to others between two answers.
             await asyncio.sleep(self.args.delay_s)
             self.requests.append(request)
             if self.args.log is not None:

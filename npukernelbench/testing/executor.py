@@ -83,6 +83,7 @@ class FakeExecutor:
         """An artifact, unless the candidate's word belongs to this stage."""
         word = _word(request.candidate)
         case = request.case.id if request.case else "*"
+        # The case is part of the key: on the static track one source is another artifact for every case.
         key = sha256(f"{request.candidate.hash}/{request.task.name}/{case}".encode()).hexdigest()[:16]
         self._note(f"compile {key}")
         if word == Outcome.COMPILE_ERROR.value:
@@ -184,6 +185,7 @@ def _wrong(word: str, right: Array, request: RunRequest, name: str) -> NDArray[A
     flat: NDArray[Any] = right.reshape(-1).copy()
     # Outputs are filled with this before a run: an element that is not written still holds it.
     untouched: NDArray[Any] = poison(flat.nbytes, request.seed, name).view(flat.dtype)
+    # At least one element, so that every way of being wrong changes something in the smallest output.
     share = max(1, flat.size // _BLOCKS)
     if word == "zeros":
         flat[:] = 0

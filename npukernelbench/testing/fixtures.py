@@ -50,6 +50,7 @@ def npukb_observer() -> RecordingObserver:
     return RecordingObserver()
 
 
+# Building the stand-in compiles libraries: one session needs each kind of it once.
 @pytest.fixture(scope="session")
 def npukb_standin(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Makes roots with a stand-in of the toolkit: ``npukb_standin(nodes=(3, 5))``. The same root for the same
@@ -64,6 +65,7 @@ def npukb_standin(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
     def make(
         nodes: Sequence[int] = (0,), packages: Sequence[str] = PACKAGES, toolkit: Toolkit = Toolkit.CANN_91
     ) -> Path:
+        # Sequences as tuples: a caller may give lists, which no mapping takes as keys.
         key = (tuple(nodes), tuple(packages), toolkit)
         if key not in made:
             made[key] = tmp_path_factory.mktemp("standin-root")

@@ -56,6 +56,7 @@ class _Maker:
 
 def fake_plugins(fakes: FakePlugin | None = None) -> Plugins:
     """The built-in plugins and ``fakes``; whatever else is installed is left out."""
+    # Nothing of the environment: a test must not depend on what else is installed.
     plugins = Plugins.load(autoload=False, environ={})
     plugins.register(fakes or FakePlugin(), "fakes")
     return plugins
@@ -65,6 +66,7 @@ def make_plan(directory: Path, **changes: Any) -> RunPlan:
     """A plan with the fakes: two tiny tasks, two cases each, one sample. ``changes`` are fields of the plan; with
     ``inputs=None`` the run draws a secret of its own, so that two runs are not alike.
     """
+    # The second shape's 84 bytes are no multiple of a block's 32.
     cases = (tiny_case("a"), tiny_case("b", shape=(3, 7)))
     values: dict[str, Any] = {
         "tasks": tuple(Selected(tiny_task(name, cases=cases), cases) for name in ("TinyOne", "TinyTwo")),

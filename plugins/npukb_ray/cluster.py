@@ -48,6 +48,7 @@ class RayCluster:
         self._joined = not ray.is_initialized()
         if self._joined:
             quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+            # The dashboard is a web server of its own, which a cluster for one run does not need.
             where = {"include_dashboard": False} if address == "local" else {}
             try:
                 knock(address)
@@ -78,6 +79,7 @@ class RayCluster:
         # Ray takes CPUs by an option of their own and refuses them among the resources
         others = {name: amount for name, amount in self._needed.items() if name != "CPU"}
         actor = self._ray.remote(Desk).options(
+            # Without this Ray takes one CPU for an actor's start and none while it runs: nodes would be overbooked.
             num_cpus=self._needed.get("CPU", 0),
             resources=others,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
@@ -98,6 +100,7 @@ class _RayDesk:
         self._facts = actor.facts.remote()
 
     def facts(self) -> Facts | None:
+        # Only asked, not waited for: a pool looks at many desks in turn.
         ready, _ = self._ray.wait([self._facts], timeout=0)
         return self._get(lambda: self._facts) if ready else None
 
@@ -125,6 +128,7 @@ class _RayDesk:
         )
         try:
             pending = call()
+            # Between two looks the head is asked for: Ray's own wait for a lost head would end this process.
             while not self._ray.wait([pending], timeout=_GLANCE_S)[0]:
                 self._head.require()
             return self._ray.get(pending)

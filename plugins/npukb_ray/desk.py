@@ -49,6 +49,7 @@ class Desk:
     """One executor and its judge. A Ray actor: its methods are called one at a time."""
 
     def __init__(self, inner: str, inner_args: Mapping[str, object]) -> None:
+        # The node's own environment says which plugins are left out there.
         self._plugins = Plugins.load(environ=os.environ)
         self._executor = make_executor(self._plugins.executors.find(inner), inner_args)
         self._judges: dict[JudgeSettings, Judge] = {}
@@ -57,6 +58,7 @@ class Desk:
         """What this node is. The first desk of a node builds what its executor needs."""
         executor = self._executor
         level = executor.sandbox_level() if isinstance(executor, Confining) else ""
+        # Patch releases of Python decide no verdict.
         python = ".".join(python_version_tuple()[:2])
         return Facts(version("npukernelbench"), python, machine(), tuple(sorted(executor.describe().items())), level)
 

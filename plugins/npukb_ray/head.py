@@ -18,6 +18,7 @@ _ASK_EVERY_S = 2.0
 def knock(address: str) -> None:
     """OSError when nobody listens at ``host:port``: Ray itself waits for minutes. Other addresses are not tried."""
     host, colon, port = address.rpartition(":")
+    # An address such as ray://HOST:PORT is of Ray's client, and says nothing of the head's port.
     if colon and port.isdigit() and "://" not in address:
         socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
 
@@ -56,11 +57,13 @@ class Head:
                     self._silent = True
                 else:
                     self._silent, self._heard = False, self._clock()
+                # Noted after the answer: a head that takes long to answer is not asked again at once.
                 self._asked = self._clock()
             return self._silent
 
     def require(self) -> None:
         """ExecutorError once it has been silent for longer than we are patient."""
+        # From the last answer on, not from the first silence, which nobody may have noticed for a while.
         if self.silent and self._clock() - self._heard > self._patience_s:
             raise ExecutorError(
                 f"the head of the cluster at {self._address} has not answered for {self._patience_s:.0f} s",

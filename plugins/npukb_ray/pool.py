@@ -81,6 +81,7 @@ class Pool:
     _idle: deque[Handle] = field(default_factory=deque)
     _refused: dict[str, str] = field(default_factory=dict)
     _kind: Facts | None = None
+    # So that the first look is never too early.
     _looked: float = float("-inf")
     _alone_since: float | None = None
     _changed: Condition = field(default_factory=Condition)
@@ -168,6 +169,7 @@ class Pool:
         ready: dict[str, Facts] = {}
         waiting, deadline = dict(first), self.clock() + _BUILD_S
         reason = f"no node was ready within {_BUILD_S:.0f} s"
+        # Polled: desks become ready in any order, and the time to build is bounded for all of them together.
         while waiting and self.clock() < deadline:
             for node, desk in list(waiting.items()):
                 try:
@@ -212,6 +214,7 @@ class Pool:
                 if self._idle:
                     return self._idle.popleft()
                 if any(self._desks.values()) or self._new:
+                    # A desk that is about to be ready is hope enough: patience begins anew when none is left.
                     self._alone_since = None
                 elif self._alone_since is None:
                     self._alone_since = self.clock()
@@ -240,6 +243,7 @@ class Pool:
             if node in self._refused:
                 continue
             there = len(self._desks.get(node, ())) + sum(desk.node == node for desk in self._new)
+            # A negative number of missing desks makes none: rooms may shrink while desks judge.
             self._new.extend(self.cluster.desk(node) for _ in range(room - there))
 
     def _welcome(self) -> None:
@@ -262,6 +266,7 @@ class Pool:
             self._desks.setdefault(desk.node, []).append(desk)
             self._idle.append(desk)
             return
+        # Every desk of such a node differs: one warning is enough.
         if desk.node not in self._refused:
             self._refused[desk.node] = self._kind.differences(facts)
             _log.warning("node %s judges nothing, it differs: %s", desk.node[:8], self._refused[desk.node])

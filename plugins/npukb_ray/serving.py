@@ -41,12 +41,14 @@ class Replica:
         self, replicas: Replicas, inner: str, inner_args: Mapping[str, object], jobs: int, expected: Facts
     ) -> None:
         """ExecutorError on a node that is not as ``expected``: its verdicts might be others."""
+        # Compared before anything is judged: one differing replica would give other rewards at random.
         here = Desk(inner, inner_args).facts()
         if here != expected:
             raise ExecutorError(f"this node judges nothing, it differs: {expected.differences(here)}")
         settings = {**replicas.settings, "executor": inner, "executor_args": dict(inner_args), "jobs": jobs}
         scorer = local_scorer(resolve(options=settings), replicas.policy, cache=replicas.cache)
         self._service = JudgeService(scorer, replicas.callers)
+        # More threads than jobs: those that wait for a place hold their requests' connections open.
         self._threads = ThreadPoolExecutor(jobs * _HELD_PER_JOB)
 
     async def __call__(self, request: Any) -> Any:

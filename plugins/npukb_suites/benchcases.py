@@ -56,6 +56,7 @@ class BenchCase:
             for tensor in tensors_of(value)
         )
         results: int = sum(math.prod(shape) for shape, _ in outputs)
+        # References compute in double precision, 8 bytes an element.
         return own + 8.0 * (self.elements + results)
 
     def asked(self) -> list[tuple[str, Any]]:
@@ -80,11 +81,13 @@ def read_cases(
     where there is no such file or it is none.
     """
     known = (proto.with_name(name) for name in ("cases.yaml", "cases.csv"))
+    # The suite has either; where both are there, the YAML has types that a table lacks.
     path = next((path for path in known if path.is_file()), None)
     if path is None:
         raise TaskError("there is no cases.yaml or cases.csv beside it", location=SourceLocation(proto))
     result = []
     for number, row in enumerate(_rows(path), 1):
+        # The number where the file gives no name: cases of a task need names of their own.
         name = str(row.get("case_id", number))
         try:
             result.append(_case(name, row, inputs, attributes))
@@ -136,6 +139,7 @@ def _case(
     shapes = list(_in_order(row["input_shape"], inputs))
     if len(shapes) > len(inputs):
         raise ValueError(f"it has {len(shapes)} shapes, and the operator {len(inputs)} inputs")
+    # Inputs at the end that a case does not name are optional ones that it leaves out.
     shapes += [None] * (len(inputs) - len(shapes))
     dtypes = _spread(_in_order(row["dtype"], inputs), len(shapes))
     ranges = _in_order(row["value_range"], inputs)
@@ -161,6 +165,7 @@ def _in_order(given: Any, inputs: Sequence[str]) -> Any:
 def _spread(given: Any, count: int) -> list[Any]:
     """One entry for all, or one for each; what is missing at the end belongs to inputs that are left out."""
     listed = list(given) if isinstance(given, list) else [given]
+    # One element type or one range for all is how most files of the suite say it.
     return listed * count if len(listed) == 1 else [*listed, *[None] * (count - len(listed))][:count]
 
 
@@ -196,6 +201,7 @@ def _values(name: str, dtype: str, given: Any) -> dict[str, Any]:
         return {"bernoulli": 0.5}
     if given is None:
         raise ValueError(f"{name} has no range of values")
+    # By float: a range may be written with whole numbers, with 1e999 or with the text 'nan'.
     low, high = (float(number) for number in given)
     exact = "float" not in dtype and "complex" not in dtype
     # With such bounds the suite asks for such values among others: [nan, nan], [-inf, inf].
@@ -228,6 +234,7 @@ def _attributes(
 def typed(name: str, value: Any, kind: str) -> Any:
     """A value in its attribute's type: the suite writes booleans as text. ValueError where it is none."""
     if kind == "bool":
+        # The suite writes false as text, which `bool` would take for true.
         return value if isinstance(value, bool) else str(value).lower() == "true"
     if kind in ("list_int", "list_float"):
         if not isinstance(value, list) or any(isinstance(item, (list, str)) for item in value):

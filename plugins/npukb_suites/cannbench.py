@@ -59,6 +59,7 @@ class CannBench:
 
     def entries(self, root: Path) -> Iterator[Entry]:
         """By level and name. UsageError where there are no such folders."""
+        # Users name the checkout or the folder in it.
         home = root / "tasks" if (root / "tasks").is_dir() else root
         places = [path for path in home.glob(f"level*/*/{_PROTO}") if _LEVEL.fullmatch(path.parents[1].name)]
         if not places:
@@ -69,6 +70,7 @@ class CannBench:
             )
         for place in sorted(places, key=lambda path: (_level(path), path.parent.name)):
             folder = place.parent
+            # Both tables of cases: either decides the task, and which one there is may change.
             files = [folder / name for name in (_PROTO, _GOLDEN, "cases.yaml", "cases.csv")]
             decided = [path.read_bytes() for path in files if path.is_file()]
             # Torch says shapes and types of outputs, so another version may make another task.
@@ -136,6 +138,7 @@ class _Operator:
 
     def _task(self, suite: str, shaped: Shaped) -> dict[str, Any]:
         proto = self._proto
+        # The smallest case becomes the smoke case, which every look at a task runs.
         smallest = min((case for case, _ in shaped), key=lambda case: case.elements)
         return {
             "name": self._name,
@@ -166,6 +169,7 @@ class _Operator:
         given = [case.inputs[spec["name"]] for case, _ in shaped]
         types = {tensor["dtype"] for value in given for tensor in tensors_of(value)}
         named = spec.get("dtype") or []
+        # Types of the file first, in its order; those that only cases have come behind.
         known = [dtype for dtype in map(dtype_named, named if isinstance(named, list) else [named]) if dtype in _KNOWN]
         listed = any(isinstance(value, list) for value in given)
         if listed and not all(isinstance(value, list) for value in given):
@@ -193,6 +197,7 @@ class _Operator:
             entry["presence"] = "dynamic"
         if len(types) == 1:
             return {**entry, "dtype": types.pop()}
+        # An output whose type varies must follow an input, as a task states one type or the input.
         like = next((own for own in self._inputs if self._follows(position, own, shaped)), None)
         if like is None:
             self._fail(f"the type of the output {name} follows no input: {', '.join(sorted(types))}")
@@ -201,6 +206,7 @@ class _Operator:
     def _follows(self, position: int, own: str, shaped: Shaped) -> bool:
         """Whether an output has the type of this input in every case."""
         pairs = [(tensors_of(case.inputs[own]), self._of(outputs, position)) for case, outputs in shaped]
+        # A case in which the input is absent tells nothing, and speaks against following it.
         return all(ins and all(ins[0]["dtype"] == out[1] for out in outs) for ins, outs in pairs)
 
     def _limits(self, shaped: Shaped) -> dict[str, Any]:
@@ -231,6 +237,7 @@ class _Operator:
     def _shaped(self, function: str, cases: list[BenchCase]) -> Shaped:
         """The cases that torch knows outputs of, and which fit into memory."""
         question = {
+            # One question for all cases: starting torch takes longer than shaping them.
             "action": "shape",
             "target": {"file": str(self._golden), "name": function},
             "cases": [{"inputs": case.asked(), "plain": self._called(case)} for case in cases],
@@ -309,6 +316,7 @@ class _Operator:
                 f"it is no Python: {error.msg}", location=SourceLocation(self._golden, error.lineno or 1)
             ) from error
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        # The schema's name comes first, as a folder may be called otherwise than its function.
         name = str(self._proto.get("schema", "")).partition("(")[0].strip() or self._place.parent.name
         for wanted in (f"{name}_oracle", name):
             if wanted in defined:

@@ -30,6 +30,7 @@ class Checked:
 def check_task(folder: Path, options: Mapping[str, Any], app: App) -> Checked:
     """Validate the task of ``folder`` and compile its skeleton, which is written beside it."""
     task, _ = load_task(folder / "task.yaml")
+    # The new folder is added to what the user names, so that the task is found beside the shipped ones.
     session = open_session({**options, "include_path": (*(options.get("include_path") or ()), folder)})
     examination = examine_task(task, session.plugins.checkers)
     lines = list(_lines(examination.findings))
@@ -40,6 +41,7 @@ def check_task(folder: Path, options: Mapping[str, Any], app: App) -> Checked:
     )
     kernel = folder / "kernel.cpp"
     case = task.usual_case
+    # Written before it is compiled: the user begins with this file, also where it does not compile.
     kernel.write_text(skeleton(task, case), encoding="utf-8")
     verdict = _compiled(app, session, task.name, case, kernel)
     if verdict is not Outcome.OK:

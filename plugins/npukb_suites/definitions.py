@@ -57,8 +57,10 @@ def _made(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     """An output as a task says it. One that has the name of an input is that input, written in place."""
     if any(entry.name == output.name for entry in inputs):
         return Tensor(f"{output.name}_ref", (), None, output.name, inplace=True, listed=output.listed)
+    # Most operators' outputs are like their first input; anything else has to be stated by the user.
     if inputs and (output.dtypes, output.listed) == (inputs[0].dtypes, inputs[0].listed):
         return Tensor(output.name, (), None, inputs[0].name, listed=output.listed)
+    # A task has one type for an output that follows no input, and the first is a definition's usual one.
     return Tensor(output.name, output.dtypes[:1], output.shape, listed=output.listed)
 
 
@@ -80,6 +82,7 @@ def _sources(path: Path) -> dict[str, str]:
     """The host sources, under the names that compilers of operators give them."""
     if path.is_dir():
         home = path / "op_host" if (path / "op_host").is_dir() else path
+        # Headers, too: definitions include tiling headers that lie beside them.
         paths = sorted(
             source for source in home.rglob("*") if source.suffix in (".cpp", ".cc", ".h", ".hpp") and source.is_file()
         )
@@ -105,6 +108,7 @@ def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> Op
 
     toolchain = find()
     runtime = ensure_host(toolchain, default_cache_dir())
+    # Nothing of the compilation is kept: a definition is asked once.
     with tempfile.TemporaryDirectory(prefix="npukb-definition-") as work:
         compiled = compile_host(
             files, toolchain=toolchain, runtime=runtime, work=Path(work), timeout_s=_TIMEOUT_S, include=tuple(include)

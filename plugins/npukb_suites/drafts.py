@@ -131,6 +131,7 @@ class _Drafting:
             "category": self._category(),
             "version": 1,
             "kernel": kernel_name(self._name),
+            # Cube cores multiply; a kernel for both kinds of core may do the rest on the vector cores.
             "core": "mix" if operations & _CUBE else "vector",
             "summary": summary,
             "description": self._description(notes),
@@ -175,6 +176,7 @@ class _Drafting:
     def _input(self, argument: _Argument) -> dict[str, Any]:
         tensors = self._tensors(self._smoke, argument)
         _, dtype, values = tensors[0]
+        # Each type once, in the order of the tensors.
         entry: dict[str, Any] = {"name": argument.name, "dtypes": list(dict.fromkeys(one[1] for one in tensors))}
         if argument.members:
             entry["presence"] = "dynamic"
@@ -201,6 +203,7 @@ class _Drafting:
         first = output.tensors[0]
         entry: dict[str, Any] = {"name": output.name, **({"presence": "dynamic"} if output.listed else {})}
         entry["dtype"] = first["dtype"]
+        # An operation that changes its input in place: the output is that input's memory.
         if first["alias"]:
             entry["alias_of"] = next(argument.name for argument in self._arguments if argument.own == first["alias"])
         like = self._like(output)
@@ -225,6 +228,7 @@ class _Drafting:
         for position, output in enumerate(self._survey["outputs"]):
             dtype = output["dtype"]
             if "float" in dtype or "complex" in dtype:
+                # Without measurements the limits of the type alone: a size of 1 and no error of the reference.
                 facts = self._measured[position] if self._measured else {"rms": 1.0, "error": 0.0}
                 pair = limits_for(
                     dtype,
@@ -271,9 +275,11 @@ class _Drafting:
         if "reason" in symbolic or not (symbolic["axes"] or any(argument.members for argument in self._arguments)):
             notes.append(f"no hidden cases: {symbolic.get('reason', 'its shapes cannot vary')}")
             return None
+        # The more axes, the smaller each, so that a hidden case stays about as large.
         highest = _HIGHEST.get(len(symbolic["axes"]), 64)
         axes: dict[str, Any] = {}
         for name, (least, high, multiple) in symbolic["axes"].items():
+            # At least twice the least extent, or an axis with a high minimum would have one value.
             most = max(least, min(high or highest, max(highest, 2 * least)))
             axes[name] = {"low": least, "high": most, "multiple_of": multiple} if multiple > 1 else [least, most]
         shapes = {

@@ -76,6 +76,7 @@ def fresh_task(wish: Wish) -> Made:
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
     """Write the files into a new or empty folder. UsageError where there is something already."""
+    # An empty folder may be there: a user may have made it for this.
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already", field="--into", remedy="name a folder that is not")
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,6 +106,7 @@ def _of_interface(wish: Wish) -> Made:
         reference = "reference.py:reference"
         arguments = ", ".join((*(entry.name for entry in inputs), *(attribute.name for attribute in attributes)))
         files["reference.py"] = _UNFINISHED.format(name=wish.name, arguments=arguments)
+        # A task without a reference can be looked at but not judged, so that the user is told what is missing.
         unfinished = f"write the right answer into {wish.into / 'reference.py'}, then npukb validate"
     task = sketch_task(
         wish.name,
@@ -155,6 +157,7 @@ def _reference(place: str | None, folder: Path) -> str:
     if not match["home"].endswith(".py") and Path(f"{match['home']}.py").is_file():
         path = Path(f"{match['home']}.py")
     elif not match["home"].endswith(".py"):
+        # A module is left as it is: nobody knows whether the task's folder will lie beside it.
         return place
     if not path.is_file():
         raise UsageError(f"there is no file {path}", field="--reference", remedy="write file.py:function")

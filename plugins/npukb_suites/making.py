@@ -19,6 +19,7 @@ __all__ = ["BUDGETS", "torch_task"]
 
 #: What cases may cost: the file's own sizes, those for a CPU, those of the first look.
 BUDGETS: Mapping[str, Mapping[str, float]] = {
+    # Bytes with the reference's double precision; elements and work keep the small cases quick.
     "full": {"bytes": 24e9},
     "cpu": {"bytes": 1e9, "elements": float(1 << 20), "work": float(1 << 30)},
     "smoke": {"bytes": 1e8, "elements": float(1 << 13), "work": float(1 << 22)},
@@ -73,6 +74,7 @@ def _loadable(draft: Draft, model: Path | None) -> Folder:
         files = torch_folder(draft, model)
         _load(files)
     except TaskError as error:
+        # Only a fault of the hidden section: the task is good without it, and a note says what is missing.
         if not (error.field or "").startswith("hidden"):
             raise
         del draft.task["hidden"]
@@ -83,6 +85,7 @@ def _loadable(draft: Draft, model: Path | None) -> Folder:
 
 
 def _load(files: Mapping[str, str]) -> None:
+    # Loaded from a folder of its own: what the loader refuses must not lie in the user's folder.
     with tempfile.TemporaryDirectory(prefix="npukb-suites-") as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")

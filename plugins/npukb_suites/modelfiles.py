@@ -19,6 +19,7 @@ from npukernelbench.tasks.importing import Entry, Folder
 __all__ = ["KernelBench", "MultiKernelBench", "TorchFolder"]
 
 _LEVEL = re.compile(r"level(\d+)")
+# Folders of checkouts that hold no tasks; a suite's own helpers may define a Model, too.
 _SKIPPED = frozenset({"__pycache__", ".git", "results", "runs", "tests", "test", "scripts", "src"})
 
 
@@ -96,6 +97,7 @@ def _require_model(path: Path) -> None:
 def _defined(path: Path, *, quiet: bool = False) -> set[str]:
     """Names of a file's classes and functions. TaskError with the line where it is no Python, unless ``quiet``."""
     try:
+        # Comments may be in another encoding; what counts here are names.
         tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"), filename=str(path))
     except SyntaxError as error:
         if quiet:
@@ -106,6 +108,7 @@ def _defined(path: Path, *, quiet: bool = False) -> set[str]:
 
 def _digest(path: Path) -> str:
     """Of everything that decides the task beside our own code: the file, torch, what cases may cost."""
+    # Another version of torch may trace another task out of the same file.
     decided = (path.read_bytes(), torch_host().version().encode(), repr(sorted(BUDGETS.items())).encode())
     return hashlib.sha256(b"\0".join(decided)).hexdigest()
 

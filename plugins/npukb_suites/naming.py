@@ -21,6 +21,7 @@ def argument_name(name: str, taken: set[str]) -> str:
     """``name`` as a parameter that none of ``taken`` is; it is added to them."""
     base = re.sub(r"\W", "_", name).strip("_") or "x"
     base = f"x{base}" if base[0].isdigit() else base
+    # A suffix rather than another word, so that readers recognise the name.
     result, number = (f"{base}_in" if base in _TAKEN else base), 2
     while result in taken:
         result, number = f"{base}{number}", number + 1

@@ -55,6 +55,7 @@ class TorchReference:
         }
         listed = self._facts.get("listed", ())
         answer = torch_host().ask({**header, "listed": listed}, arrays, timeout_s=_TIMEOUT_S)
+        # A single output that is a list takes all arrays, however many there are.
         if self._facts.get("returns_list"):
             return (answer.arrays,)
         # Arrays come one after the other; a count says how many are a list, 0 stands for a tensor alone.

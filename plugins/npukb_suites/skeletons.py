@@ -20,6 +20,7 @@ def skeleton(task: Task, case: Case) -> str:
         signature(task, Track.STATIC),
         "{",
     ]
+    # Absent inputs have no memory to be bound to.
     tensors = {name: value.tensor for name, value in case.inputs.items() if isinstance(value, TensorCase)}
     tensors |= {name: value for name, value in case.outputs.items() if isinstance(value, TensorShape)}
     for name, tensor in tensors.items():
@@ -58,4 +59,5 @@ def _ctype(tensor: TensorShape) -> str:
     """The element type in a kernel; empty where kernels have none."""
     if tensor.dtype.is_complex or tensor.dtype is DType.FLOAT64:
         return ""
+    # A kernel's tensors have no type for booleans, which lie in memory as bytes.
     return "uint8_t" if tensor.dtype is DType.BOOL else tensor.dtype.ascend_c

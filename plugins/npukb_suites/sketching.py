@@ -21,6 +21,7 @@ __all__ = ["MEMBERS", "all_axes", "input_shapes", "sketch_task"]
 MEMBERS = 4
 
 #: Extents of named axes in the order in which they are met, and of the axes behind ``..``.
+# Small extents that no block divides, so that a first look meets tails; large ones as models have them.
 _USUAL = {"smoke": (7, 33, 5, 3), "full": (256, 512, 64, 16)}
 _ANY = {
     "smoke": ((7, 301), (129,), (3, 5, 7), (1,)),
@@ -54,6 +55,7 @@ def sketch_task(
         "level": 1,
         "category": "Custom",
         "version": 1,
+        # The tag has a meaning: hidden cases of element-wise tasks follow from it.
         "tags": ["elementwise"] if plain else [],
         "kernel": kernel_name(name),
         "summary": summary,
@@ -102,6 +104,7 @@ def _numbers(axes: Mapping[str, Axis], profile: str, member: int) -> dict[str, i
 
 def _divisor(axis: str, shapes: Sequence[tuple[int | str, ...]]) -> int:
     """What an axis has to be a multiple of, where extents divide by it without a remainder."""
+    # The least that works: a larger multiple would leave out extents that the operator takes.
     for step in (1, 2, 3, 4, 6, 8, 16, 32):
         if all(_fits(extent, axis, step) for shape in shapes for extent in shape if extent != REST):
             return step
@@ -184,6 +187,7 @@ def _cases(
 def _extent(axis: Axis, about: int) -> int:
     """The multiple in the axis that is nearest to ``about``."""
     nearest = max(1, round(about / axis.multiple_of)) * axis.multiple_of
+    # Rounded up: the least multiple that is not below the axis.
     lowest = -(-axis.low // axis.multiple_of) * axis.multiple_of
     highest = axis.high // axis.multiple_of * axis.multiple_of
     if highest < lowest:

@@ -111,6 +111,7 @@ def add_suite(
             say(f"[{count}/{len(entries)}] ✗ {place}: {error.message}")
         suite = replace(suite, left=len(entries) - count)
         _keep(suite)
+    # Last: until then an interrupted import has lost nothing that an earlier one made.
     _sweep(name, set(tasks.values()))
     return suite
 
@@ -133,6 +134,7 @@ def _make(suite: str, entry: Entry, importer: Importer) -> Sequence[str]:
     folder = tasks_folder(suite) / entry.name
     origin = folder / _ORIGIN
     key = f"{entry.digest}-{_sources()}"
+    # The importer's own sources are part of the key, so that a mended importer makes its tasks again.
     if origin.is_file() and (known := json.loads(origin.read_text(encoding="utf-8")))["key"] == key:
         notes: list[str] = known["notes"]
         return notes

@@ -45,6 +45,7 @@ def add(app: App, /, importer: str, path: Path, name: str | None, only: str, **o
     finally:
         loaded.close()
     app.console.out(f"{made.name}: {len(made.tasks)} tasks, {len(made.refused)} refused")
+    # Again at the end: hundreds of lines of progress stand before it.
     for place, reason in made.refused.items():
         app.console.out(f"  ✗ {place}: {reason}")
     return 0

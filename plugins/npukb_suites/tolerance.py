@@ -24,6 +24,7 @@ def limits_for(
     torch's arithmetic needs of a relative limit."""
     own = _ROUNDING.get(dtype, 2.0**-24)
     work = _WORKING.get(dtype, 2.0**-24)
+    # Roundings of a long sum are of either sign, so that they grow by the square root of their number.
     relative = max(own + work * (_PER_OPERATION * max(operations, 1) + sqrt(reduced)), 1.5 * error)
     # Outputs that are all zeros have no size.
     return _two_digits(relative * (size or 1.0)), _two_digits(relative)
@@ -33,5 +34,6 @@ def _two_digits(value: float) -> float:
     """Rounded up to two digits."""
     from math import ceil, floor, log10
 
+    # The place of the second digit: limits are rounded up, never to less than what is needed.
     step = 10.0 ** (floor(log10(value)) - 1)
     return float(f"{ceil(value / step) * step:.1e}")

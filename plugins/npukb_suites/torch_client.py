@@ -53,7 +53,9 @@ class TorchHost:
             # Only the sending is under the lock: answers come on sockets of their own, side by side.
             with contextlib.closing(asked), self._lock:
                 control = self._started()
+                # The byte says before the fork whether torch's tracer has to be imported there.
                 socket.send_fds(control, [_SURVEY if header["action"] == "survey" else _ASK], [asked.fileno()])
+            # The other side has its own alarm; this one is for a process that is gone.
             asking.settimeout(timeout_s + _GRACE_S)
             try:
                 send(asking, Message({**header, "timeout_s": timeout_s}, list(arrays)))
@@ -118,6 +120,7 @@ class TorchHost:
 
 def torch_host() -> TorchHost:
     """The host of this process."""
+    # By process: see `_host`.
     return _host(os.environ.get(VARIABLE) or sys.executable, os.getpid())
 
 

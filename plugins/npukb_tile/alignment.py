@@ -53,6 +53,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
                 # A variable may be assigned in several places, of which any may count later.
                 divisors[statement.name] = math.gcd(divisor, divisors.get(statement.name, divisor))
             elif isinstance(statement, For):
+                # A loop's values are its start and multiples of its step away from it.
                 divisors[statement.name] = math.gcd(
                     _divisor(statement.start, divisors), _divisor(statement.step, divisors)
                 )
@@ -69,6 +70,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
                 size = min(DTYPES[member].itemsize for member in program.members(types.get(dtype, dtype)))
                 whole = _divisor(statement.cols, divisors) * size % _BLOCK_BYTES == 0
                 start = _divisor(statement.start, divisors) * size % _BLOCK_BYTES == 0
+                # Only a single run: the rows of a tile lie apart by its pitch.
                 if whole and start and isinstance(statement.rows, Num) and statement.rows.value == 1:
                     plain.add(id(statement))
 
@@ -77,6 +79,7 @@ def lower_alignment(program: Program, types: Mapping[str, str], numbers: Mapping
         start = dict(known)
         # Twice: what a loop's body assigns holds at its beginning too.
         visit(program.kernel, start)
+        # What the first walk found may rest on divisors that a later assignment takes back.
         plain.clear()
         visit(program.kernel, start)
     return Aligned(pitch_unit(program, types), frozenset(plain))
@@ -96,6 +99,7 @@ def _divisor(node: Expr, known: Mapping[str, int]) -> int:
     if isinstance(node, Call) and node.function in ("min", "max"):
         return math.gcd(*(_divisor(argument, known) for argument in node.arguments))
     if isinstance(node, Call) and node.function == "round_up":
+        # A number that is rounded up is a multiple of what it is rounded to.
         return _divisor(node.arguments[1], known)
     if isinstance(node, Choice):
         return math.gcd(_divisor(node.yes, known), _divisor(node.no, known))

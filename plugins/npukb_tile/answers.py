@@ -18,6 +18,7 @@ _LANGUAGES = ("python", "py", "python3", "tile")
 
 def program_in(completion: Completion) -> str | Outcome:
     """The program's text, or ``TRUNCATED`` or ``NO_CODE``. Reasoning is never searched."""
+    # Programs in the thinking are drafts, which the model did not answer with.
     text = split_thinking(completion.text).answer
     cut_off = completion.finish_reason is FinishReason.LENGTH
     blocks = [block for block in scan(text).blocks if block.text.strip()]

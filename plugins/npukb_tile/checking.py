@@ -46,6 +46,7 @@ def case_facts(program: Program, case: Case) -> dict[str, Facts]:
     facts = {}
     for tensor in program.of_role(TensorRole.INPUT):
         given = case.inputs.get(tensor.name)
+        # An absent input has no facts; the program asks whether it is there.
         if given is None and tensor.optional:
             continue
         if isinstance(given, tuple) and given and tensor.listed:
@@ -69,6 +70,7 @@ def _literal(given: TensorCase) -> tuple[int, ...] | None:
     if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
         return None
     stated = tuple(value for value in values if isinstance(value, int))
+    # Floats among the values: the host function knows whole numbers only.
     return stated if len(stated) == len(values) else None
 
 
@@ -100,6 +102,7 @@ def check_interface(program: Program, task: Task, cases: tuple[Case, ...] | None
     if program.name != task.kernel:
         raise ProgramError("interface", f"the kernel is called {program.name}, the task wants {task.kernel}", line=line)
     for role, specs in ((TensorRole.INPUT, task.inputs), (TensorRole.OUTPUT, task.outputs)):
+        # In order: a kernel's arguments are told apart by their place.
         mine, theirs = [t.name for t in program.of_role(role)], [spec.name for spec in specs]
         if mine != theirs:
             raise ProgramError(

@@ -72,6 +72,7 @@ def _files(request: Request) -> Mapping[str, str]:
     for case in [case for case in cases if is_small(case, _MOST_ELEMENTS)][:_MOST_TRIED]:
         _try(program, request, case)
     if static:
+        # A static program is one for exactly one case.
         [case] = cases
         return lower_static(program, case_facts(program, case), case_attributes(program, case)).files
     return lower_dynamic(program).files

@@ -50,6 +50,7 @@ def lower(
 
     program = _parse(file)
     config = open_session(options).config
+    # A dynamic program has no case: its host function finds the numbers at run time.
     if task_name is None or config.track is Track.DYNAMIC:
         files = lower_dynamic(program).files
     else:
@@ -82,6 +83,7 @@ def check(app: App, /, file: Path, task_name: str | None, **options: Any) -> int
     program = _parse(file)
     lowered = lower_dynamic(program)
     lines = sum(len(text.splitlines()) for text in lowered.files.values())
+    # Blank lines do not count, so that the comparison with the Ascend C is fair to both.
     own = len([line for line in program.source.splitlines() if line.strip()])
     app.console.out(f"{program.name}: {own} lines, {lines} of Ascend C")
     if task_name is None:
@@ -155,6 +157,7 @@ def tune_command(app: App, /, file: Path, task_name: str, case_id: str | None, *
     def measure(variant: Program) -> float | None:
         files = lower_static(variant, facts, attributes).files
         verdict = judge.judge(task, [case], Track.STATIC, candidate_of(dict(files)))
+        # A variant that is not right has no time, however fast it is.
         profile = verdict.cases[0].profile if verdict.outcome is Outcome.OK else None
         return profile.time_us if profile is not None else None
 

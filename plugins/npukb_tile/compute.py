@@ -119,6 +119,7 @@ class _Lowering:
         # A buffer of two axes before one of one: with rows, the second holds a single row of the block.
         tall = [buffer for buffer in wide if buffer.rank == 2]
         self.model = (tall or wide or held)[0].name
+        # A row of the program decides how long a temporary for a row is; without one it is as long as a tile.
         self.row = next((buffer.name for buffer in wide if buffer.rank == 1), self.model)
         target = self._buffer(statement.target)
         self._into(statement.value, target, statement.line)
@@ -193,6 +194,7 @@ class _Lowering:
         value = self._operand(node, want)
         if isinstance(value, Operand):
             return value
+        # Only a scalar is left: it fills a tile, as the instruction takes no number there.
         place = self._take(self._resolve(like.dtype), like.shape)
         return self._emit("fill", place, value, line=like.line)
 
@@ -421,6 +423,7 @@ class _Lowering:
     def _read_once(self, name: str) -> bool:
         """Whether this is the only time that a computation reads a buffer, so that its memory is free afterwards."""
         reads = [part for block in walk_blocks(self.program.kernel) for part in _reads(block.body, once=True)]
+        # A second reading, also a later one of a loop, would find what the first one wrote there.
         return reads.count(name) == 1
 
     def _of_variable(self, node: TileOp, inner: TileExpr, origin: str, to: str, want: Operand | None) -> Operand:

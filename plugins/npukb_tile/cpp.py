@@ -101,6 +101,7 @@ _RESERVED = frozenset(
         "copy3",
     ]
 )
+# Larger numbers bind more tightly; `render` puts brackets around what binds less than its place asks for.
 _LEVEL = {
     "or": 1,
     "and": 2,
@@ -125,6 +126,7 @@ _OF_THE_CHIP = {"vector_cores": "VectorCores", "cube_cores": "CubeCores", "ub_by
 
 def safe(name: str) -> str:
     """A name that means nothing else in C++."""
+    # A suffix rather than a prefix: names that begin with an underscore and a capital are the compiler's.
     return f"{name}_" if name in _RESERVED else name
 
 

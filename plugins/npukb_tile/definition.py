@@ -35,6 +35,7 @@ def operator_definition(program: Program) -> str:
     rows = _type_rows(program)
     places = [part for statement in (*program.host, *program.shapes) for part in expressions(statement)]
     places += [part for _, value in program.launch.numbers for part in parts_of(value)]
+    # Only inputs whose values the host function reads must be there before the launch.
     read = {part.tensor for part in places if isinstance(part, HostValue)}
     writer = Writer()
     writer.line("namespace ops {")

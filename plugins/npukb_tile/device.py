@@ -387,6 +387,7 @@ def device_functions(used: Iterable[str]) -> list[str]:
         name = pending.pop()
         if name not in wanted:
             wanted.add(name)
+            # As a whole word: the name of one function may begin that of another.
             pending += [other for other in _ALL if other != name and f"{other}" in _words(_ALL[name])]
     # In the order of the table, where functions stand before those that call them; a set has no order.
     return [_ALL[name] for name in _ALL if name in wanted]

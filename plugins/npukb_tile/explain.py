@@ -16,6 +16,7 @@ __all__ = ["explain_case", "explain_program"]
 
 def explain_program(program: Program) -> list[str]:
     """Buffers and where they live, and the instructions of every compute block."""
+    # Without a case no number is known, so that what is shown holds for all of them.
     parts = lower_parts(program, {}, {})
     lines = ["Buffers"]
     for name, storage in parts.storage.items():
@@ -35,6 +36,7 @@ def explain_case(program: Program, case: Case) -> list[str]:
     attributes = case_attributes(program, case)
     planned = plan(program, case_facts(program, case), attributes)
     names = numbers_of(attributes, planned)
+    # With the case's numbers, which decide which copies are plain.
     parts = lower_parts(program, planned.types, names)
     total = check_unified_buffer(parts, planned, names)
     lines = [f"Case {case.id}: {planned.cores} cores"]

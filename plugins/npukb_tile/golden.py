@@ -27,6 +27,7 @@ class LoweredProgram:
         from npukb_tile.lowering import lower_dynamic
         from npukb_tile.parse import parse_text
 
+        # One program each: another number of files is a fault of the task file.
         [source] = request.sources.values()
         return lower_dynamic(parse_text(source, request.path)).files
 
@@ -36,4 +37,5 @@ LOWERED = LoweredProgram()
 
 @cache
 def _sources() -> str:
+    # Kept with the golden kernels that are stored: another lowering makes them anew.
     return sources_digest(Path(__file__).parent)

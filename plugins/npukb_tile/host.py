@@ -173,8 +173,10 @@ def write_definition(program: Program) -> str:
     writer.line("raw->SetDataSize(tiling.GetDataSize());")
     # A mixed kernel is launched in groups of one cube core and two vector cores; a program counts vector cores.
     mixed = bool(program.multipliers) and not program.launch.cube
+    # In brackets where the number is a sum, as it is divided by two.
     blocks = render(program.launch.cores, level=6 if mixed else 0)
     writer.line(f"context->SetBlockDim(static_cast<uint32_t>({blocks}{' / 2' if mixed else ''}));")
+    # The first workspace is the only one: a kernel gets one address.
     writer.line(f"context->GetWorkspaceSizes(1)[0] = {_workspace(program)};")
     writer.line("return ge::GRAPH_SUCCESS;")
     writer.close()
@@ -236,6 +238,7 @@ def _arguments(program: Program, writer: Writer, *, tiling: bool) -> None:
         if attribute.kind is Kind.TEXT:
             _text_attribute(attribute, index, text, writer)
             continue
+        # The tiling function hands every attribute on; inference needs those that shapes depend on.
         if not tiling and not re.search(rf"\b{name}(Count)?\b", text):
             continue
         if attribute.kind is Kind.INTS:

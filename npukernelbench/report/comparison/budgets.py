@@ -33,6 +33,7 @@ class AtBudget:
 def at_equal_budgets(efforts: Sequence[Effort | None]) -> tuple[AtBudget, ...]:
     """Every measure that is known of all runs; none unless all are of agents, with tools, or searches."""
     rows = [effort.after for effort in efforts if effort is not None and effort.after]
+    # One run without steps would leave an empty column beside numbers that look comparable.
     if len(rows) < len(efforts) or not rows:
         return ()
     return tuple(_measures(rows))
@@ -51,6 +52,7 @@ def budget_table(found: Sequence[AtBudget], names: Sequence[str]) -> Table:
 
 def _measures(runs: Sequence[Sequence[EffortRow]]) -> Iterator[AtBudget]:
     for field, name in _MEASURES.items():
+        # A price or a clock may be missing in some rows of a run: such rows cannot be placed on this measure.
         known = [[row for row in rows if getattr(row, field) is not None] for rows in runs]
         if all(known):
             # Rows stand in the order of what was spent.

@@ -94,6 +94,7 @@ def compare_runs(records: Sequence[RunRecord]) -> tuple[Pair, ...]:
     for other in others:
         refuse_other_rules(first, other)
         _refuse_other_tasks(first, other)
+    # Corrected over all pairs at once: every further run beside the baseline is one more chance of a false find.
     return _with_holm([_pair(first, other) for other in others])
 
 
@@ -175,6 +176,7 @@ def shares(measure: Measure, first: RunRecord, second: RunRecord) -> dict[Proble
     """The rate on every problem that both runs can say something about."""
     result: dict[Problem, tuple[float, float]] = {}
     for problem, attempts in first.problems.items():
+        # A missing problem is one without attempts, whose share is None.
         first_rate, second_rate = measure.share(attempts), measure.share(second.problems.get(problem, ()))
         if first_rate is not None and second_rate is not None:
             result[problem] = (first_rate, second_rate)
@@ -225,6 +227,7 @@ def _with_holm(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     raised: dict[tuple[int, str], float] = {}
     for name, indexes in of_measure.items():
         ps = [
+            # A measure occurs at most once in a pair; which measures there are differs from pair to pair.
             next(difference.p for difference in pairs[index].differences if difference.measure == name)
             for index in indexes
         ]

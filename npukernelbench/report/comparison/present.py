@@ -92,6 +92,7 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
     if len(paths) > len(ascii_uppercase):
         raise UsageError(f"at most {len(ascii_uppercase)} runs are compared", remedy="npukb leaderboard takes more")
     records = [read_record(only_run(path)) for path in paths]
+    # The table of times has a ratio, which needs exactly two sides.
     times = _times(paths) if len(paths) == 2 else None
     try:
         pairs = compare_runs(on_shared_tasks(records) if shared_tasks else records)
@@ -151,6 +152,7 @@ def _legend(pairs: Sequence[Pair]) -> Table:
 
 def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
     """The runs by letter; none where they were timed by different time models."""
+    # Predictions of different time models differ for the same kernel, so that curves would show the models.
     if not pairs or any(timing_of(pair.second) != timing_of(pair.first) for pair in pairs):
         return
     records = [pairs[0].first, *(pair.second for pair in pairs)]
@@ -161,6 +163,7 @@ def _speeds(pairs: Sequence[Pair]) -> Iterator[Speeds]:
 
 
 def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
+    # Rates that are 0 in both runs say nothing; the sentences below the table say that they were left out.
     shown = [difference for difference in pair.differences if difference.first or difference.second]
     # With two runs Holm's correction changes nothing, and the column would repeat the one before it.
     several = any(difference.holm_p != difference.p for difference in shown)
@@ -190,6 +193,7 @@ def _of_pair(pair: Pair, first: str, second: str) -> Iterator[Table]:
 
 def sentences(pair: Pair, first: str, second: str) -> Iterator[str]:
     """What the numbers say, what they could have shown, what was left out, what else differs."""
+    # The rate of right answers decides the sentence; every other rate is only shown.
     main = next((difference for difference in pair.differences if difference.measure == CORRECT.name), None)
     if main is None:
         yield "No problem has a sample of both runs that says something about the model."

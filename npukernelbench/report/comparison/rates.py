@@ -82,9 +82,11 @@ def fast_steps(baselines: Iterable[str], attempts: Iterable[Attempt]) -> list[fl
     10.
     """
     names = tuple(baselines)
+    # Wrong attempts have the speed -1, so that they never widen the curve.
     most = max((attempt.speed(name) for attempt in attempts for name in names), default=0.0)
     last = next((last for last in (1.0, 1.5, 2.0, 3.0, 4.0, 6.0) if most < last), 10.0)
     step = 0.05 if last <= 2 else 0.1 if last <= 4 else 0.25
+    # Rounded: 3 * 0.05 is not 0.15 in binary, and the numbers are shown.
     return [round(step * number, 2) for number in range(round(last / step) + 1)]
 
 
@@ -96,6 +98,7 @@ def _rate(shares: Iterable[tuple[Problem, float | None]]) -> Rate | None:
         by_task[problem.task].append(share)
     if not by_task:
         return None
+    # In a fixed order, so that equal samples give equal digits.
     clusters = [Cluster(fsum(by_task[task]), float(len(by_task[task]))) for task in sorted(by_task)]
     low, high = cluster_ratio(clusters)
     return Rate(fsum(cluster.part for cluster in clusters) / fsum(cluster.whole for cluster in clusters), low, high)

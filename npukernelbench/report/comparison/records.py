@@ -100,6 +100,7 @@ class RunRecord:
         """The samples that say something about the model, by problem; a problem without any is there, and empty."""
         by_problem: defaultdict[Problem, list[Attempt]] = defaultdict(list)
         for attempt in self.attempts:
+            # Extended by nothing for an uncounted sample, so that its problem is there all the same.
             by_problem[attempt.problem].extend([attempt] if attempt.valid else [])
         return {problem: tuple(by_problem[problem]) for problem in sorted(by_problem)}
 
@@ -139,6 +140,7 @@ class RunRecord:
         cases = (_mapping(facts).get("cases") for facts in self.tasks.values())
         # Only the static track asks once per case; on others all cases of a task are one problem.
         problems = sum(len(ids) if self.track == "static" and isinstance(ids, list) else 1 for ids in cases)
+        # At least what is there, so that the number of missing samples is never below 0.
         return max(problems * per_problem, len(self.attempts))
 
     @property
@@ -193,6 +195,7 @@ def rules_of(record: RunRecord) -> dict[str, object]:
     """Everything by which its samples were judged but the tasks: track, tier, executor, limits, version."""
     executor = _mapping(record.identity.get("executor"))
     description = _mapping(executor.get("description"))
+    # Whoever runs another time model still judges by the same rules, so that rates may be compared.
     judged_by = {
         **executor,
         "description": {name: value for name, value in description.items() if name not in _TIMING},
@@ -266,6 +269,7 @@ def _of_results(results: Results) -> Iterator[Attempt]:
             row.index,
             row.outcome,
             valid,
+            # As `Judged.compiled` has it: a fault of ours says nothing about the compiler either.
             valid and row.compiled,
             row.correct,
             _speedups(row.metrics),
@@ -274,6 +278,7 @@ def _of_results(results: Results) -> Iterator[Attempt]:
 
 def _speedups(metrics: Mapping[str, object]) -> dict[str, float]:
     there = ((baseline, metrics.get(metric)) for baseline, metric in SPEEDUPS.items())
+    # Only numbers: results that were read again hold whatever their JSON held.
     return {baseline: float(value) for baseline, value in there if isinstance(value, int | float)}
 
 

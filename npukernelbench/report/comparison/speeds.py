@@ -69,6 +69,7 @@ def _cell(entry: Entry, problem: Problem) -> dict[str, object]:
     right = [attempt for attempt in attempts if attempt.correct]
     timed = [(name, [attempt for attempt in right if name in attempt.speedups]) for name in SPEEDUPS]
     best = {name: max(ones, key=lambda attempt: attempt.speedups[name]) for name, ones in timed if ones}
+    # The fastest sample is worth opening; without one a right sample, and else any.
     shown = next(iter([*best.values(), *right, *attempts]), None)
     return {
         "right": len(right),

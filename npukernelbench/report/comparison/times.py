@@ -68,6 +68,7 @@ def _of_run(folder: Path) -> dict[Key, Profile]:
             continue
         for case in sample.verdict.cases:
             if case.profile is not None:
+                # The answer's hash is part of the key: two answers of one task are two kernels.
                 key = (sample.key.task, sample.key.track.value, sample.candidate.hash, case.case)
                 profiles[key] = case.profile
     if not profiles:
@@ -78,6 +79,7 @@ def _of_run(folder: Path) -> dict[Key, Profile]:
 def compare(first: Side, second: Side) -> Table:
     """Counters of two profiles, or times of two runs. UsageError where the sides have nothing in common."""
     shared = in_common(first, second)
+    # The one empty key is that of a single profile.
     if shared == [()]:
         return _profiles(first, second)
     rows, inside, ratios = [], 0, []
@@ -146,6 +148,7 @@ def _profiles(first: Side, second: Side) -> Table:
 
 
 def _row(name: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
+    # No ratio to 0, which a counter may be.
     ratio = f"{after / before:.3f}" if before and after is not None else "-"
     return name, _number(before), _number(after), ratio
 

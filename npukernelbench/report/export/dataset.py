@@ -79,6 +79,7 @@ def _facts() -> dict[str, object]:
 
 
 def _text(record: RunRecord) -> str:
+    # Only a device measures; the times of every other tier are predictions.
     measured = record.tier == "npu"
     return _CARD.format(
         model=record.model,
@@ -98,6 +99,7 @@ def _tasks(results: Results) -> Iterable[Mapping[str, JSON]]:
         known = known if isinstance(known, Mapping) else {}
         yield {
             "task": name,
+            # As text: an unknown level is empty, and a column has one type.
             "level": str(known.get("level", "")),
             "category": str(known.get("category", "")),
             "problems": task.problems,
@@ -109,6 +111,7 @@ def _tasks(results: Results) -> Iterable[Mapping[str, JSON]]:
 
 
 def _rate(name: str, shares: Shares) -> dict[str, JSON]:
+    # Over valid samples, so that faults of ours do not lower a published rate.
     share = shares.valid
     return {
         name: share.value if share else None,

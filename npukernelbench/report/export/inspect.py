@@ -62,6 +62,7 @@ INSPECT = _Inspect()
 def _log(run: StoredRun, created: str) -> dict[str, JSON]:
     record, identity = record_of(run), run.manifest.identity
     samples = [_sample(settled(turns), record.model) for turns in conversations(run)]
+    # Each problem once, in the order of its first sample.
     ids = list(dict.fromkeys(str(sample["id"]) for sample in samples))
     done = record.expected == len(record.attempts)
     return {
@@ -80,6 +81,7 @@ def _log(run: StoredRun, created: str) -> dict[str, JSON]:
             "model": record.model,
             "model_args": to_json(identity.get("model_args", {})),
             "model_generate_config": {},
+            # Numbers of samples may have gaps, as a run goes on where it stopped: the largest one counts.
             "config": {"epochs": max((int(str(sample["epoch"])) for sample in samples), default=1)},
             "packages": {"npukernelbench": str(identity.get("harness", ""))},
             "metadata": to_json(
@@ -162,6 +164,7 @@ def _sample(sample: Sample, model: str) -> dict[str, JSON]:
 
 
 def _assistant(answer: Completion, model: str) -> JSON:
+    # Reasoning is a part of its own there, so that viewers can fold it.
     thought: list[JSON] = [{"type": "reasoning", "reasoning": answer.reasoning}] if answer.reasoning else []
     content: JSON = [*thought, {"type": "text", "text": answer.text}] if thought else answer.text
     return {"role": "assistant", "content": content, "source": "generate", "model": answer.model or model}
@@ -188,5 +191,6 @@ def _usage(answers: Sequence[Completion]) -> Mapping[str, JSON]:
 
 def _changed(path: Path) -> str:
     """When a file was last written; our logs hold no times, so that equal runs are equal."""
+    # A file that is not there counts as the oldest, so that the later of several decides.
     seconds = path.stat().st_mtime if path.exists() else 0.0
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

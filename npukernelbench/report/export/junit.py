@@ -40,6 +40,7 @@ class _JUnit:
         root = Element("testsuites", name=f"npukernelbench {record.model}, rules: {rules_name(record.identity)}")
         suites: defaultdict[str, list[Sample]] = defaultdict(list)
         for turns in conversations(run):
+            # By the task of the first turn: all turns of a conversation have the same.
             suites[turns[0].key.task].append(settled(turns))
         for task, samples in suites.items():
             suite = SubElement(root, "testsuite", name=task)

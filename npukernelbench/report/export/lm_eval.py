@@ -45,6 +45,7 @@ class _LmEval:
         folder = target / _sanitized(model)
         folder.mkdir(parents=True, exist_ok=True)
         by_task: defaultdict[str, list[dict[str, JSON]]] = defaultdict(list)
+        # By key, since rows are flat and no longer know their conversation.
         speaking = {settled(turns).key for turns in spoken_for(run.samples.values()).values()}
         for row in rows(run):
             if SampleKey(str(row["task"]), str(row["case"]), Track(row["track"]), *_numbers(row)) in speaking:
@@ -74,6 +75,7 @@ def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) ->
             for name, aggregate in tasks.items()
         },
         "groups": {
+            # Levels are the groups of lm-eval: a mean over tasks under a name of its own.
             f"level{level}": _metrics(
                 f"level{level}",
                 aggregate,
@@ -144,6 +146,7 @@ def _right(samples: Iterable[SampleRow]) -> list[list[bool]]:
 
 def _error_of_mean(problems: list[list[bool]], k: int) -> float | str:
     """lm-eval writes ``N/A`` where there is no standard error: one problem says nothing about others."""
+    # The same estimator as for the rate itself, so that error and rate belong together.
     shares = [pass_at_k(len(problem), sum(problem), k) for problem in problems]
     return float(stdev(shares) / len(shares) ** 0.5) if len(shares) > 1 else "N/A"
 

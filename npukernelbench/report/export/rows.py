@@ -22,6 +22,7 @@ __all__ = ["JSONL", "PARQUET", "flat", "rows"]
 
 def rows(run: StoredRun) -> Iterator[dict[str, JSON]]:
     """One flat object per judged turn, in the order of keys: what was asked, answered and judged."""
+    # Sorted, so that equal runs give equal files, in whatever order their samples ended.
     for key in sorted(run.samples):
         sample = run.samples[key]
         if sample.verdict is None:
@@ -72,6 +73,7 @@ class _Parquet:
         except ImportError:
             remedy = "pip install pyarrow, or use --format jsonl"
             raise UsageError("Parquet needs the package pyarrow", field="--format", remedy=remedy) from None
+        # Rows are flat, since pyarrow would derive another type of a nested column from every run.
         pq.write_table(pa.Table.from_pylist([flat(row) for row in rows(run)]), target)
         return (target,)
 

@@ -43,6 +43,7 @@ class Block:
             raise ValueError(f"{sample.key} has no verdict")
         files = dict(candidate.files) if candidate else {}
         shown = [_file(name, text) for name, text in sorted(files.items())]
+        # Characters rather than bytes: the size of a block need not be exact, and encoding every text would cost time.
         self.nbytes += sum(map(len, files.values())) + len(sample.completion.text if sample.completion else "")
         return {
             "turn": sample.key.turn,
@@ -59,6 +60,7 @@ class Block:
         places: list[JSON] = []
         for role, content in ((message.role, message.shown) for message in prompt.messages):
             if (role, content) not in self._places:
+                # Prompts of a task share most of their text, and a page would hold it once per sample.
                 self._places[role, content] = len(self.messages)
                 self.messages.append([role, content])
                 self.nbytes += len(content)
@@ -176,6 +178,7 @@ def _profile(profile: Profile) -> JSON:
 def _spans(spans: Sequence[Span]) -> list[JSON]:
     """Pipe, start, end, place in the source: those of the first core, as every core does much the same."""
     core = spans[0].core if spans else 0
+    # The first ones: spans come in the order in which they ended, so that what is shown has no gap.
     mine = [span for span in spans if span.core == core][:_SPANS]
     # Four digits of a microsecond are finer than a clock cycle; more would only make the page longer.
     return [[span.pipe, round(span.start_us, 4), round(span.end_us, 4), f"{span.file}:{span.line}"] for span in mine]

@@ -30,6 +30,7 @@ class Highlighted(NamedTuple):
 @lru_cache(maxsize=256)
 def highlight(text: str, name: str) -> Highlighted:
     """The text as a C++ or Python file, by its name. Line ends become ``\\n``, as diagnostics count lines."""
+    # Pygments replaces line ends before it splits, and its lengths would not fit a text that has the old ones.
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(plain) > _LONGEST:
         return Highlighted(plain, (0, len(plain)))
@@ -42,6 +43,7 @@ def highlight(text: str, name: str) -> Highlighted:
     runs: list[int] = []
     for token, word in lexer.get_tokens(plain):
         kind = _kind(token)
+        # Neighbours of one kind become one run: a lexer splits operators and spaces into many tokens.
         if runs and runs[-2] == kind:
             runs[-1] += len(word)
         elif word:
@@ -55,6 +57,7 @@ def _kind(token: _TokenType) -> int:
     return next((KINDS.index(kind) for prefix, kind in _PREFIXES if str(token).startswith(prefix)), 0)
 
 
+# Longer prefixes stand before shorter ones that they begin with, as the first that fits decides.
 _PREFIXES = (
     ("Token.Comment.Preproc", "macro"),
     ("Token.Comment", "comment"),

@@ -98,15 +98,18 @@ def row_of(turns: Sequence[Sample]) -> JSON:
 
 def _message(verdict: Verdict) -> str:
     """The first line of the first error."""
+    # A generator: the first error is enough, and a verdict may have hundreds of diagnostics.
     errors = (
         diagnostic.message for _, diagnostic in listed_diagnostics(verdict) if diagnostic.severity is Severity.ERROR
     )
+    # A row of the table; the sample's own view has the whole message.
     return next(errors, "").strip().split("\n", 1)[0][:300]
 
 
 def _tiles(record: RunRecord) -> list[JSON]:
     """The few rates that stand first."""
     least = _least(record)
+    # pass@1 is the rate of right samples, which has a tile of its own.
     k = max((k for k in KS if 1 < k <= least), default=0)
     baselines = [name for name in ("golden", "eager", "roofline") if _has(record, name)]
     measures = [CORRECT, COMPILED, *([pass_measure(k)] if k else [])]
@@ -151,6 +154,7 @@ def _speeds(record: RunRecord) -> list[JSON]:
     baselines = [baseline for baseline in SPEEDUPS if _has(record, baseline)]
     steps = fast_steps(baselines, record.attempts)
     return [
+        # Flat rows, as the charts' library takes them.
         {"baseline": baseline, "p": p, **_numbers(rate)}
         for baseline in baselines
         for p, rate in zip(steps, fast_curve(baseline, steps, record.problems), strict=True)

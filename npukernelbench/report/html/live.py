@@ -77,6 +77,7 @@ class LiveRun:
         """Some samples with everything that is known of them. LookupError when there is no such block."""
         reading = self._read()
         block = Block()
+        # Blocks of a live page are small: reading and highlighting them makes the browser wait.
         for keys in reading.conversations[number * _BLOCK : (number + 1) * _BLOCK]:
             block.add([reading.run.samples[key] for key in keys])
         # Below 0 the slices above would count from the end.
@@ -92,9 +93,11 @@ class LiveRun:
     @property
     def running(self) -> bool:
         """Whether a process on this machine is writing to it and has not judged everything."""
+        # A writer that has judged everything only writes results, after which nothing changes.
         return writer_of(self.folder) is not None and self.record.expected > len(self.record.attempts)
 
     def _read(self) -> _Reading:
+        # Held while the log is read: two requests at once would otherwise both read it.
         with self._lock:
             # Before the log is read: whatever is written meanwhile makes the next state another one.
             state = _state(self.folder / LOG_NAME)
@@ -142,6 +145,7 @@ class Library:
 
     def runs(self) -> Sequence[LiveRun]:
         """Every run that is there now, those with the latest events first."""
+        # Outside of the lock, as looking through a large folder takes time.
         folders = runs_below(self.folder)
         with self._lock:
             # A name stays with its folder, so that pages that are open keep their addresses.
@@ -176,6 +180,7 @@ def dumped(value: object) -> bytes:
 
 
 def _state(log: Path) -> tuple[int, int]:
+    # A published folder has no log, and a log may be moved away while pages are open.
     try:
         facts = log.stat()
     except OSError:

@@ -56,6 +56,7 @@ def pack(run: StoredRun) -> Packed:
     blocks: list[bytes] = []
     block = Block()
     for turns in conversations(run):
+        # Whichever comes first: a browser unpacks a block as a whole before it shows one of its samples.
         if block.nbytes > _BLOCK_BYTES or len(block.samples) == _BLOCK_SAMPLES:
             blocks.append(_dumps(block.as_json()))
             block = Block()
@@ -76,6 +77,7 @@ def write_page(run: StoredRun, target: Path, *, most_bytes: int = MOST_BYTES) ->
     packed = pack(run)
     texts = [_zipped(block) for block in packed.blocks]
     target.parent.mkdir(parents=True, exist_ok=True)
+    # The page is made as a whole first: how long it becomes is known only then, as its data is compressed.
     whole = page(packed.index, texts).encode()
     if len(whole) <= most_bytes:
         with writing(target):

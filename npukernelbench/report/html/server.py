@@ -156,6 +156,7 @@ def _bar(part: int, whole: int) -> str:
 
 
 def _row(run: LiveRun) -> str:
+    # A run that cannot be read has a row that says why; the others are listed all the same.
     try:
         record, running = run.record, run.running
     except NpukbError as error:

@@ -32,6 +32,7 @@ _PROGRAM = ("vendor/d3.min.js", "vendor/plot.min.js", "data.js", "charts.js", "s
 
 def tables_page(title: str, parts: Iterable[Table | Speeds]) -> str:
     """All parts, each under its title and what it says in words. Speeds of runs without times are left out."""
+    # A page of speeds without a time would have axes and nothing in them.
     shown = [part for part in parts if isinstance(part, Table) or part.baselines]
     body = "".join(_section(part) if isinstance(part, Table) else _speeds(part) for part in shown)
     program = any(isinstance(part, Speeds) for part in shown)
@@ -58,6 +59,7 @@ def _speeds(speeds: Speeds) -> str:
     without = "Curves and speeds by problem need JavaScript; the tables do not."
     return (
         f'<section class="speeds" aria-label="Speeds: {escape(speeds.title)}"><noscript>{without}</noscript>'
+        # Base64 has no `<`, so that no name of a model can end the element.
         f'<script type="text/plain">{packed_text(speeds.as_json())}</script></section>'
     )
 
@@ -103,6 +105,7 @@ class _Scale(NamedTuple):
 
     def share(self, value: float) -> float:
         """Where a value lies between the ends, in percent."""
+        # Limited: a value has a digit more than its interval and may lie beyond the ends by that rounding.
         return round(100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0), 2)
 
 

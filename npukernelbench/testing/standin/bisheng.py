@@ -18,6 +18,7 @@ def translated(source: str) -> str:
     launch = r'StandinLaunch bracket("\1"); standin_blocks = (\2); \1('
     text = re.sub(r"(\w+)<<<([^,]+),[^,]+,[^>]+>>>\(", launch, text)
     out = Path(os.environ["TMPDIR"]) / f"standin-{os.getpid()}.cpp"
+    # The original's file and lines, so that messages of the compiler name what a user wrote.
     out.write_text(f'#include "{HERE}/kernel.h"\n#line 1 "{source}"\n{text}', encoding="utf-8")
     return str(out)
 
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
             kept += ["-I", str(Path(word).parent), translated(word)]
         else:
             kept.append(word)
+    # Without warnings: the copy is not what the user wrote.
     command = ["c++", "-fPIC", "-w", "-std=c++17", "-I", str(HERE / "include"), *kept]
     return subprocess.run(command, check=False).returncode
 

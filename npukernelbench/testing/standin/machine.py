@@ -57,6 +57,7 @@ class Machine:
         for logic, (card, chip) in enumerate(self.chips):
             rows.append((str(card), str(chip), str(logic), name))
             if chip == self.per_card - 1 and self.chip is not Chip.A3:
+                # Readers of the mapping must leave this row out: it is no device, and has no logical number.
                 rows.append((str(card), str(self.per_card), "-", "Mcu"))
         return "".join("\t" + "".join(f"{cell:<31}" for cell in row) + "\n" for row in rows)
 
@@ -64,6 +65,7 @@ class Machine:
         name, npu = self.chip.value
         if chip >= self.per_card:
             return _line("Chip Type", "mcu") + _line("Chip Name", "MCU")
+        # Only A3 servers have the second name, so that readers cannot rely on it.
         second = _line("NPU Name", npu) if npu else _line("Chip Type", "Ascend")
         return _line("NPU ID", card) + second + _line("Chip ID", chip) + _line("Chip Name", name)
 

@@ -26,6 +26,7 @@ def main(words: list[str]) -> None:
     if out.exists():
         sys.exit(f"msopgen: {out} exists")
     shutil.copytree(HERE / "project", out)
+    # The generator's stubs have to be replaced: one that is left over must not go unnoticed.
     for stub in ("op_host/stub.cpp", "op_host/stub_tiling.h", "op_kernel/stub.cpp"):
         (out / stub).write_text("#error a stub of the generator was compiled\n", encoding="utf-8")
 

@@ -26,6 +26,7 @@ PIPES = {
 def launches(program: list[str], file: Path) -> list[tuple[str, float]]:
     """Kernels that ``program`` launched, and their times; none when it did not end in an orderly way."""
     code = subprocess.run(program, check=False, env={**os.environ, "ASCEND_STANDIN_LAUNCHES": str(file)}).returncode
+    # As the tool does: a program that fails leaves no tables.
     if code:
         sys.exit(code)
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
@@ -40,6 +41,7 @@ def main(words: list[str]) -> None:
     if "--help" in words:
         sys.stdout.write(HELP)
         return
+    # The program's own options come behind its name and are not the profiler's.
     split = next(i for i, word in enumerate(words) if not word.startswith("--"))
     options = dict(word.removeprefix("--").split("=", 1) for word in words[:split])
     out = Path(options["output"]) / "OPPROF_20260101000000_STANDIN"
@@ -57,6 +59,7 @@ def main(words: list[str]) -> None:
         sys.stdout.write("[WARN] no kernel was profiled\n")
         return
     version = os.environ.get("ASCEND_STANDIN_MSPROF", "8.0")
+    # µs, far beyond any kernel here: a caller that forgets the warm-up measures something absurd.
     slow = 0.0 if int(options.get("warm-up", "0")) else 2000.0
     row = {
         "Op Name": taken[0][0], "Op Type": "vector", "Task Duration(us)": str(taken[0][1] + slow), "Block Dim": "4",

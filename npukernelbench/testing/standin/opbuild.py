@@ -50,6 +50,7 @@ class Definition(NamedTuple):
 
 def read(host: str) -> Definition:
     """The definition in the text of ``op_host``; loops over names count as what they repeat."""
+    # Definitions are read as text and not compiled, so that loops over names have to be written out first.
     host = _LOOP.sub(_unrolled, host)
     [name] = re.findall(r"\bOP_ADD\s*\(\s*(\w+)\s*[,)]", host)
     arguments = r'\b(?:In|Out)put\("(\w+)"\)[^;]*?\.ParamType\((\w+)\)'
@@ -261,6 +262,7 @@ def main(source: Path, out: Path, vendor: str, unit: str, *, flat: bool) -> None
             shutil.copy(host_library, tree / _CORE / "op_tiling/liboptiling.so")
         code = out / "standin_opapi.cpp"
         code.write_text(library(definition, kernel, vendor), encoding="utf-8")
+        # Host code of a test chooses workspace and the result of tiling by words such as STANDIN_TILING=1.
         flags = dict(word.split("=") for word in re.findall(r"STANDIN_\w+=\d+", host))
         numbers = {"STANDIN_WORKSPACE": "0", "STANDIN_TILING": "0"} | flags
         built = tree / "op_api/lib/libcust_opapi.so"

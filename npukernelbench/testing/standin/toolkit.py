@@ -43,6 +43,7 @@ def install(
     home = root / toolkit.home
     for folder in ("bin", "lib64", "include/acl", "opp/vendors"):
         (home / folder).mkdir(parents=True)
+    # A copy below the root, so that whatever may see the toolkit may see what its scripts call.
     own = shutil.copytree(_HERE, home / "standin", ignore=shutil.ignore_patterns("__pycache__"))
     (home / "set_env.sh").touch()
     (_package if toolkit is Toolkit.CANN_91 else _functions)(home, own, toolkit.value)

@@ -69,9 +69,11 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     if not names or sum(re.search(r"\bmain\s*\(", files[name]) is not None for name in units) != 1:
         return None
     wanted = {match["name"] for match in _INCLUDE.finditer(text)}
+    # Only headers of generated interfaces, which are not there; others are the project's own.
     stands_in = {
         f"include/{name}": f'#include "{_HEADER}"\n' for name in wanted if re.search(r"(?:^|/)aclnn\w*_", name)
     }
+    # This one is the toolkit's own, which the twin has.
     stands_in.pop("include/aclnn/acl_meta.h", None)
     calls = "".join(f"NPUKB_CALL({name})\n" for name in sorted(names))
     # Samples are started in a build folder, and name their files from there.

@@ -78,6 +78,7 @@ def named_attributes(calls: Sequence[Call], attributes: Sequence[Attribute]) -> 
         for text, value in zip(call.written, call.arguments, strict=False):
             attribute = known.get(fold(text))
             if attribute is not None and value is not None and _fits(value, attribute):
+                # The first call wins: samples warm up or check with further ones.
                 result.setdefault(attribute.name, (value, call.name))
     return result
 

@@ -71,6 +71,7 @@ def recorded_task(
     lines = [f'{draw} = reference.drawing("{case}")\n' for case, draw in draws.items()]
     files: dict[str, str | bytes] = {"task.yaml": task_text(task), "reference.py": head + "".join(lines)}
     for record in records:
+        # Bytes in C order, as kernels and `load` read them.
         for tensor, array in (*record.inputs.items(), *record.outputs.items()):
             if array is not None:
                 files[f"data/{record.name}/{tensor}.bin"] = array.tobytes()
@@ -91,6 +92,7 @@ def _input(name: str, records: Sequence[Record], interface: Interface) -> dict[s
     given = [record.inputs[name] for record in records]
     told = next((tensor for tensor in interface.inputs if tensor.name == name), None)
     types = dict.fromkeys(told.dtypes if told else ())
+    # The types of the records follow those of the interface, so that what a definition allows stays allowed.
     types |= {dtype_of(array, records[0].folder).value: None for array in given if array is not None}
     if not types:
         raise TaskError(f"no case has the input {name}", remedy="leave it out of the description")
@@ -122,6 +124,7 @@ def _kind(value: Any) -> str:
 def _output(name: str, records: Sequence[Record], interface: Interface) -> dict[str, Any]:
     types = [record.outputs[name].dtype.name for record in records]
     told = next((tensor for tensor in interface.outputs if tensor.name == name), Tensor(name, (), None))
+    # Without a statement an input is followed only where types differ between cases.
     likes = [told.like] if told.like else [name for name in records[0].inputs if len(set(types)) > 1]
     for like in likes:
         sources = [record.inputs.get(like) for record in records]
@@ -142,6 +145,7 @@ def _limits(records: Sequence[Record]) -> dict[str, Any]:
         if relative is not None:
             old = result.get(array.dtype.name, {"atol": 0.0})
             result[array.dtype.name] = {
+                # Two digits: more would say that the limit is known more exactly than it is.
                 "atol": max(old["atol"], float(f"{relative * _size(array):.1e}")),
                 "rtol": relative,
             }
@@ -186,6 +190,7 @@ def _facts(record: Record, attributes: Sequence[Attribute]) -> dict[str, Any]:
             return None
         return [array.dtype.name, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
 
+    # Defaults are recorded as well: the reference is called with every attribute.
     defaults = {attribute.name: attribute.default for attribute in attributes if attribute.default is not None}
     return {
         "inputs": {name: told(array) for name, array in record.inputs.items()},

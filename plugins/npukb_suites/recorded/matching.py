@@ -95,6 +95,7 @@ def record_of(
     told = bound(calls, interface.name, interface.inputs, interface.attributes, interface.outputs)
     if told is not None and _reads(told.inputs.values(), inputs):
         right = _arrays(_paired(outputs, interface.outputs, folder, notes))
+        # The script's answer in the application's shape: kernels see what the application declares.
         shaped = {mine: _shaped(array, told.outputs[mine]) for mine, array in right.items()}
         notes.say(f"inputs and attributes are those of the application's call of {told.call}")
         return Record(name, folder, told.inputs, shaped, {**told.attributes, **stated}), notes.lines
@@ -232,6 +233,7 @@ def fitted(record: Record, interface: Interface) -> Record:
 
 
 def _stem(path: str) -> str:
+    # Twice, as names have a word in front and behind: input_x_gm.
     return _AROUND.sub("", _AROUND.sub("", Path(path).stem)) or Path(path).stem
 
 

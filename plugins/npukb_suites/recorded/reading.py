@@ -29,6 +29,7 @@ def read_records(
             told = read_description(folder)
             stated = told.attributes if told else {}
             written, calls = run_script(folder, script)
+            # Test cases are looked for only where there are attributes that they could say.
             cases = read_test_cases(project or folder, interface.name) if interface.attributes else ()
             record, lines = record_of(name, folder, written, calls, interface, stated, cases)
             notes |= dict.fromkeys(lines)

@@ -65,6 +65,7 @@ def load(path: Path, dtype: str | None, shape: tuple[int, ...] | None) -> Array:
         raise TaskError(f"it cannot be read: {error.strerror}", location=place) from error
     kind = typed(dtype, path)
     need = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    # Exactly: a file that is too long was written in another type or shape.
     if len(content) != need:
         message = f"it has {len(content)} bytes; {dtype}{list(shape)} has {need}"
         raise TaskError(message, location=place, remedy="correct dtype or shape in data.yaml")

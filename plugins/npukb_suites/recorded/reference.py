@@ -53,6 +53,7 @@ class Recorded:
         return draw
 
     def _is(self, case: str, facts: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+        # Attributes first, since comparing them costs nothing and tensors have to be read.
         if any(_plain(arguments.get(name)) != value for name, value in facts["attributes"].items()):
             return False
         for name, told in facts["inputs"].items():
@@ -90,6 +91,7 @@ def _content(path: Path, changed: int, dtype: str, shape: tuple[int, ...], diges
 
 
 def _alike(one: Array, other: Array) -> bool:
+    # Recorded inputs may hold NaN, and are the same inputs all the same.
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 

@@ -89,6 +89,7 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
         confined = partial(
             run,
             work=work,
+            # One thread: sums that several threads add up may differ from run to run.
             environment={"PATH": os.defpath, "HOME": str(work), "TMPDIR": str(work), "OMP_NUM_THREADS": "1"},
             limits=Limits(_TIMEOUT_S, _MEMORY_BYTES, _FILE_BYTES),
             sandbox=_sandbox(python),
@@ -100,17 +101,20 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
         if done.timed_out:
             raise TaskError(f"it took longer than {_TIMEOUT_S:g} s", location=place)
         if done.returncode != 0:
+            # The last line of a traceback says what is wrong.
             last = (done.output.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
             raise TaskError(f"it failed: {last}", location=place, remedy=_remedy(last), detail=done.output)
         found = tuple(
             _kept(work, done.report, _keywords((work / script).read_text(encoding="utf-8", errors="replace")))
         )
+        # Without data nothing could be compared, and compiling takes seconds.
         made = compile_application(work, scratch / "application") if found else None
         if made is None:
             calls: tuple[Call, ...] = ()
         else:
             (work / "build").mkdir(exist_ok=True)
             shutil.copy2(made[0], work / _IMAGE)
+            # Whether it succeeds does not matter: calls that it noted until then count.
             confined((python, "-I", "-B", "-c", PROGRAM, str(work / _IMAGE)))
             calls = read_calls(work, made[1])
     if not found:
@@ -126,10 +130,12 @@ def _keywords(text: str) -> dict[str, Any]:
             with suppress(ValueError):
                 value = ast.literal_eval(keyword.value)
                 told.setdefault(keyword.arg or "", []).append(value)
+    # A name with two values tells nothing.
     return {name: values[0] for name, values in told.items() if all(value == values[0] for value in values)}
 
 
 def _kept(work: Path, report: bytes, keywords: Mapping[str, Any]) -> list[Written]:
+    # A file that is written twice counts as it was written last.
     lines = {told["path"]: told for told in map(json.loads, report.splitlines())}
     result = []
     for name, told in lines.items():

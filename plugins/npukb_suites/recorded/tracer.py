@@ -17,6 +17,7 @@ from typing import Any
 
 __all__ = ["main"]
 
+# Bounds on what goes through the pipe for every array: a script's variables may hold whole data sets.
 _MOST_VARIABLES = 300
 _MOST_ITEMS = 16
 
@@ -53,6 +54,7 @@ def _variables(frame: FrameType | None) -> dict[str, Any]:
     """Plain values by name, the innermost function's first."""
     result: dict[str, Any] = {}
     while frame is not None:
+        # Locals before globals, as the script itself would find the name.
         for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
             if name not in result and len(result) < _MOST_VARIABLES and _is_plain(value := _own(value)):
                 result[name] = value
@@ -81,6 +83,7 @@ def main(arguments: list[str]) -> None:
     report, script = int(arguments[0]), arguments[1]
     tracer = _Tracer(report)
     sys.argv = arguments[1:]
+    # As `python SCRIPT` does, since scripts import what lies beside them.
     sys.path.insert(0, str(Path(script).resolve().parent))
     sys.addaudithook(tracer.audit)
     # A profile function hears of functions in C, such as tofile; a trace function does not.

@@ -39,11 +39,13 @@ def main(descriptor: int) -> None:
         return
     send(control, Message({"torch": str(torch.__version__)}))
     while True:
+        # One byte and one descriptor: the question itself comes on a socket of its own.
         data, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not data:
             return
         if data == SURVEYS:
             _warm()
+        # A fork has torch imported already, which takes seconds otherwise.
         if os.fork() == 0:
             control.close()
             _answer(socket.socket(fileno=descriptors[0]))

@@ -51,6 +51,7 @@ class _Draw:
         extents: Mapping[str, Sequence[int | str]],
         rng: random.Random,
     ) -> None:
+        # Lists of one tensor, too: code may treat them otherwise.
         self.count = rng.randint(1, _LONGEST)
         self.single = self._extents(axes, rng)
         self.members = [self._extents(axes, rng) for _ in range(self.count)]
@@ -89,6 +90,7 @@ def _shape(shape: Sequence[int | str], extents: Mapping[str, Any]) -> list[int]:
 def _told(position: int, seen: Sequence[_Draw], extents: Mapping[str, Sequence[int | str]]) -> list[int | str]:
     """An output's shape over axes: that of an input, else extent by extent. ValueError where none is right."""
     shown = [draw.outputs[position] for draw in seen]
+    # The shape of an input first: it says more than extents that are equal by chance.
     for name, shape in extents.items():
         if all(draw.shapes[name] == one for draw, one in zip(seen, shown, strict=True)):
             return list(shape)
@@ -105,5 +107,6 @@ def _told(position: int, seen: Sequence[_Draw], extents: Mapping[str, Sequence[i
         constant = pairs[0][1][place]
         if not found and any(one[place] != constant for _, one in pairs):
             raise ValueError("an extent of its outputs is no extent of its inputs")
+        # A constant before a name, as an axis that is drawn so often is not constant by chance.
         result.append(constant if all(one[place] == constant for _, one in pairs) else found[0])
     return result

@@ -32,6 +32,7 @@ def load_module(target: Mapping[str, Any], sizes: Mapping[str, int] | None = Non
         return importlib.import_module(target["module"])
     path = Path(target["file"])
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    # Sizes are replaced in the tree and not in the text, so that lines stay those of the user's file.
     for key, holder, field, position in _places(tree):
         if sizes and key in sizes:
             value = ast.copy_location(ast.Constant(sizes[key]), holder)
@@ -89,6 +90,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[str, Any, str, int | None]]:
                     if _number(item) is not None:
                         yield f"{name}[{position}]", statement.value, "elts", position
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            # Only where each name has its own number; a star or a call has none that could be told.
             if isinstance(statement.value, ast.Tuple) and len(statement.value.elts) == len(statement.targets[0].elts):
                 for position, elt in enumerate(statement.targets[0].elts):
                     if isinstance(elt, ast.Name) and _number(statement.value.elts[position]) is not None:

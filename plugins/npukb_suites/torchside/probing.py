@@ -40,6 +40,7 @@ def narrowed(
     deadline = time.monotonic() + _PATIENCE_S
 
     def works(extents: Mapping[str, int]) -> bool:
+        # Checked inside: the user's own code may take seconds for one call.
         if time.monotonic() > deadline:
             raise ValueError(f"trying how its extents may vary takes more than {_PATIENCE_S:.0f} s")
         try:
@@ -55,6 +56,7 @@ def narrowed(
     found = {name: _range(low, high, case[name], alone(name)) for name, (low, high) in axes.items()}
     # The same draws always, so that the same file gives the same task.
     draw = random.Random(0)
+    # Up to twice the known extent: larger ones only take longer and show the same.
     for _ in range(_TOGETHER):
         if not works(
             {
@@ -127,6 +129,7 @@ def restricted(header: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             if other not in floats:
                 made = [torch.full(shape, int(value) if other == name else 1, dtype=dtype) for shape in shapes]
             elif other != name:
+                # Positive and away from zero: with such numbers roots, logarithms and quotients are finite.
                 made = [(torch.rand(shape) + _LEAST_POSITIVE).to(dtype) for shape in shapes]
             else:
                 continue
@@ -142,5 +145,6 @@ def restricted(header: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     limits: dict[str, dict[str, float]] = {name: {"low": _LEAST_POSITIVE} for name in floats if not works(name)}
     for name in stated.keys() - floats:
         low = 0 if works(name, 0) else 1
+        # From above, as fewer places restrict hidden cases more.
         limits[name] = {"low": low, "high": next((high for high in range(8, 2, -1) if works(name, high - 1)), 2)}
     return limits

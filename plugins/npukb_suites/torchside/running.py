@@ -36,6 +36,7 @@ def run(question: Message) -> Message:
             (state if kind == "state" else arguments)[name] = tensor
     arguments.update({name: _python(value) for name, value in header["plain"].items()})
     ordered = {name: arguments[name] for name in header["order"] if name in arguments}
+    # Before the call: random parameters would give an answer that looks right and is not.
     _require_state(made, state, header["unused"])
     with torch.no_grad(), widened():
         outputs = subject.outputs(made, ordered, state=state, listed=header.get("listed", ()))

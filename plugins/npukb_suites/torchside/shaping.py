@@ -22,6 +22,7 @@ def shape(question: Message) -> Message:
 
 def _outputs(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:
     try:
+        # The `meta` device computes nothing: shapes of gigabytes are told at once.
         return {"outputs": _told(subject, case, "meta")}
     except Exception:  # noqa: BLE001 - boundary: the user's own code may need values
         pass

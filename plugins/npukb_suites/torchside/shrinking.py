@@ -34,6 +34,7 @@ def shrunk(
     stuck: set[str] = set()
     while call is not None and budget.cost(call) > 1.0:
         smaller = None
+        # A batch is the size that changes least of what an operator does.
         for name in sorted(current, key=lambda axis: (not _is_batch(axis), -current[axis])):
             if name in stuck:
                 continue
@@ -44,6 +45,7 @@ def shrunk(
                 alike = tuple(axis for axis in current if current[axis] == current[name])
                 trial = _smaller(current, alike, budget.cost(call), least) if len(alike) > 1 else None
                 made = measure(trial) if trial else None
+            # A size that saves nothing, such as one of a weight that is computed away, is not tried again.
             if made is None or trial is None or budget.cost(made) >= budget.cost(call):
                 stuck.add(name)
                 continue

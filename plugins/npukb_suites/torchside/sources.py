@@ -41,6 +41,7 @@ def watch_sources() -> Any:
             del types
             out = func(*args, **(kwargs or {}))
             name = str(func.__name__).partition(".")[0]
+            # A view has the storage of what it is of, and with it its generator.
             if name in _VIEWS:
                 return out
             values = _values(name, args, kwargs or {}, self.of)
@@ -136,6 +137,7 @@ def _affine(name: str, args: Any, kwargs: Any, of: Callable[[Any], Values]) -> V
         return {kind: [scale * given[0] + shift, abs(scale) * given[1]]}
     if kind == "constant":
         return {kind: [scale * given[0] + shift]}
+    # More choices would fill the task file; the user's own code draws them then.
     if kind == "integers" and given[1] - given[0] <= _MOST_CHOICES:
         return {"choice": [scale * item + shift for item in range(given[0], given[1])]}
     if kind == "choice":

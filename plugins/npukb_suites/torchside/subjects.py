@@ -43,6 +43,7 @@ class Subject:
         mine = {name: _like(value, self.init[name]) for name, value in (attributes or {}).items() if name in self.init}
         made = self.entry(**{**self.init, **mine})
         floats = {one["dtype"] for one in self.given if "float" in one.get("dtype", "")}
+        # With several types nobody knows which of them the module computes in.
         return made.to(_dtype(floats.pop())) if len(floats) == 1 and hasattr(made, "to") else made
 
     def parameters(self) -> list[str] | None:
@@ -90,6 +91,7 @@ class Subject:
                     f"nothing says what its argument {name!r} is: a tensor belongs into --inputs, a number with its "
                     f"value into --attributes ({name}:float=1.0)"
                 )
+        # Others, such as None and functions, stay at their defaults and are no attributes.
         return {name: value for name, value in defaults.items() if attribute_type(value)}
 
     def call(self, made: Any, arguments: Mapping[str, Any], *, state: Mapping[str, Any] | None = None) -> list[Any]:
@@ -196,6 +198,7 @@ def _grouped(result: Any, arguments: Mapping[str, Any], listed: Sequence[bool]) 
     if not isinstance(result, (tuple, list)):
         return [result]
     lengths = {len(value) for value in arguments.values() if is_list(value)}
+    # A result of as many tensors as a list has is most likely a list; of another number, several outputs.
     one = list(listed) == [True] if listed else len(result) in lengths
     return [list(result)] if one and is_list(result) else list(result)
 

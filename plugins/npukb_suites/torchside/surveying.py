@@ -45,6 +45,7 @@ def survey(question: Message) -> Message:
             cases.append(_case(name, *ragged(*fitting, budgets[name], lambda tried: _try(header, tried))))
         elif fitting[0] != cases[-1]["sizes"]:
             cases.append(_case(name, *fitting))
+    # The last case is the smallest, and the only one that is computed with data.
     small = cases[-1]
     subject = open_subject(header, small["sizes"])
     answer: dict[str, Any] = {
@@ -160,6 +161,7 @@ def _measured(header: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, A
     wide = {name: _double(value) for name, value in arguments.items()}
     with torch.no_grad():
         own = subject.call(made, arguments)
+        # Behind the first call, which computes as the file does.
         torch.set_default_dtype(torch.float64)
         made = made.double() if isinstance(made, torch.nn.Module) else made
         with widened():

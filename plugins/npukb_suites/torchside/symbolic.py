@@ -57,6 +57,7 @@ def _traced(header: Mapping[str, Any], sizes: Mapping[str, int], values: Mapping
             both = {name: named.get(name, plain.get(name)) for name in arguments}
             return tuple(subject.call(self.inner if self.inner is not None else made, both))
 
+    # Every extent may vary: the tracer itself finds which of them are bound to others.
     dynamic = tuple(dict.fromkeys(range(tensor.dim()), torch.export.Dim.AUTO) for tensor in tensors.values())
     program = torch.export.export(Wrapped(), tuple(tensors.values()), dynamic_shapes=(dynamic,), strict=False)
     found = _shapes(program, tensors)

@@ -114,6 +114,7 @@ def quiet(made: Any) -> list[str]:
     )
     result = []
     for name, module in made.named_modules():
+        # Dropout of nothing is not random, and stays.
         if isinstance(module, kinds) and module.p > 0:
             module.eval()
             result.append(name)
@@ -221,4 +222,5 @@ def _summed(name: str, args: Any, tensors: list[Any], results: list[Any]) -> tup
     if any(name.endswith(norm) for norm in norms):
         # The results behind the first hold a number for every sum.
         return max(1, first // max(1, results[-1].numel())), 0
+    # An element of the result sums what its share of the input's elements is.
     return max(1, first // out), 0

@@ -27,6 +27,7 @@ def widened() -> Any:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
             if getattr(func, "__name__", "") in _CONVERSIONS and args and isinstance(args[0], torch.Tensor):
+                # Also `double` itself, so that all four conversions take one way.
                 return args[0].to(torch.float64)
             named = {key: wide(value) for key, value in (kwargs or {}).items()}
             return func(*(wide(value) for value in args), **named)

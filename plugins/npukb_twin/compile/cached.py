@@ -36,6 +36,7 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
         raise ToolchainError(
             f"cannot create {folder.parent}: {error.strerror}", remedy="set NPUKB_CACHE_DIR"
         ) from error
+    # Held for the whole build: the second process waits and then finds it complete.
     with turn(folder.with_suffix(".lock")):
         if (folder / "complete").exists():
             return
@@ -56,6 +57,7 @@ def make(folder: Path, build: Callable[[Path], None]) -> None:
 def turn(lock: Path) -> Iterator[None]:
     """Hold ``lock`` against other processes."""
     with lock.open("w") as handle:
+        # The lock falls with the process that holds it, also when that is killed.
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -63,6 +65,7 @@ def turn(lock: Path) -> Iterator[None]:
 def call_all(commands: Sequence[Sequence[str]], work: Path, what: str) -> None:
     """Run compilers in ``work``, as many at a time as there are CPUs."""
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        # Listed, so that the first error of a compiler is raised here.
         list(pool.map(lambda command: call(command, work, what), commands))
 
 
@@ -93,6 +96,7 @@ def call(command: Sequence[str], work: Path, what: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{Path(command[0]).name} cannot be run: {error}") from error
     if done.returncode != 0:
+        # Further lines repeat the first fault or follow from it.
         tail = "\n".join(done.stderr.splitlines()[:20])
         raise ToolchainError(
             f"{what} does not build with {Path(command[0]).name}:\n{tail}",

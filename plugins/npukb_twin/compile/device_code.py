@@ -101,6 +101,7 @@ def not_device_code(
         for name, author_s in names.items():
             message = re.sub(rf"\b{re.escape(name)}\b", author_s, message)
         said = Diagnostic(Severity.ERROR, rule, message, file=place.file, line=place.line, remedy=remedy)
+        # Several instructions of one line say the same.
         diagnostics += [said] if said not in diagnostics else []
     return tuple(diagnostics)
 
@@ -121,6 +122,7 @@ class _Code:
         self.functions: dict[int, Symbol] = {}
         for symbol in self.symbols:
             if symbol.kind == elf.FUNCTION and symbol.section in code and symbol.size:
+                # Functions may share their code under several names: the first stands for all of them.
                 self.functions.setdefault(symbol.value, symbol)
         self.entries = frozenset(at for at, symbol in self.functions.items() if _last(symbol.name) == entry)
 
@@ -238,6 +240,7 @@ def _host_functions(code: _Code, device: frozenset[str], texts: Mapping[str, str
         symbol = code.name(callee)
         if symbol in device or callee in code.entries or not code.own(callee) or _LAMBDA.search(symbol):
             continue
+        # By the sources as well: members that the compiler makes itself have no mark and are the device's.
         if _is_host_function(_last(symbol), texts):
             message = f"{readable(symbol)} is not marked __aicore__: device code cannot call it"
             yield "host_function", code.place(at), message, "Mark it: __aicore__ inline …, or make it constexpr."

@@ -130,6 +130,7 @@ def entry_named(texts: Iterable[str], kernel: str) -> str:
     sources = [masked(text) for text in texts if "__global__" in text]
     names = {match[1] for text in sources for match in re.finditer(rf"{_DECLARATOR}(\w+)\s*\(", text)}
     alike = [name for name in names if name.replace("_", "") == wanted]
+    # Two such names would leave open which one is meant.
     return alike[0] if kernel not in names and len(alike) == 1 else kernel
 
 
@@ -188,6 +189,7 @@ def translate(text: str, own: Collection[str] = ()) -> str:
         return text
     text = _OWN_MARK.sub(lambda line: " " * len(line.group()), text)
     code = masked(text)
+    # Letters one by one: what is replaced keeps its length, so that later places stay valid.
     pieces = list(text)
     attributes = tuple(_attributes(code))
     for start, end in (*attributes, *_launching(code)):
@@ -253,6 +255,7 @@ def masked(text: str) -> str:
     """``text`` with comments, strings and characters blanked out, line breaks kept. A line ends with a line feed, and
     goes on behind a backslash right before it, however the text says so.
     """
+    # Blanks move in front of the backslash, so that the text keeps its length and columns.
     text = _BLANKS_BEHIND.sub(r"\1\\", _LONE_RETURN.sub("\n", text))
     return _QUIET.sub(lambda quiet: re.sub(r"[^\r\n]", " ", quiet.group()), text)
 
@@ -303,6 +306,7 @@ def _launching(code: str) -> Iterator[tuple[int, int]]:
 def _launches(code: str) -> Iterator[tuple[int, int]]:
     """Spans from ``<<<`` to ``>>>`` where an argument list follows."""
     for match in _LAUNCH.finditer(code):
+        # Bounded: a shift operator without its counterpart must not search the rest of a large file.
         end = code.find(">>>", match.end(), match.end() + _LONGEST_LAUNCH)
         inside = code[match.end() : end]
         if end < 0 or ";" in inside or inside.count("(") != inside.count(")"):

@@ -263,6 +263,7 @@ def _count(
         done = call((*command, *thunk_flags(toolchain)))
     if done.returncode == 0:
         done = call((*toolchain.link_kernel, *wrapped(toolchain), *kept, made.name, "-o", image))
+    # A compilation that failed may have left nothing.
     made.unlink(missing_ok=True)
     return done
 
@@ -314,6 +315,7 @@ def unit_text(
     macro = "" if entry != unit.entry else f"#define {unit.entry} {renamed}\n"
     launched, chosen = f"{unit.scope}{renamed}", ""
     if unit.template:
+        # An alias by reference: the macro behind it takes a plain name.
         launched, chosen = "npukb_chosen", f"static constexpr auto& npukb_chosen = {launched}<{unit.template}>;\n"
     launch = f'NPUKB_LAUNCH({launched}, {len(unit.arguments)}, "{interface}", {pointers})\n'
     text = (
@@ -340,6 +342,7 @@ def device_file(files: Mapping[str, str], entry: str) -> str | None:
     defining = [name for name in sources if find_entry(files[name], entry)]
     if defining:
         return defining[0]
+    # With several files and no entry nobody could say which one is meant.
     return sources[0] if len(sources) == 1 else None
 
 

@@ -55,7 +55,9 @@ class Elf:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._tables: dict[str, tuple[Symbol, ...]] = {}
+        # Read whole: an image is small, and several checks look at most of it.
         self._data = path.read_bytes()
+        # The fifth byte says the class: 2 is 64 bits.
         if self._data[:5] != b"\x7fELF\x02":
             raise ValueError(f"{path.name} is no 64-bit ELF image")
         _, _, self.machine, *_, at, _, _, _, _, entry, count, names = _HEADER.unpack_from(self._data)
@@ -86,6 +88,7 @@ class Elf:
             return
         strings = self.sections[table_section.link].offset
         for name, info, _, section, value, size in _SYMBOL.iter_unpack(
+            # Whole entries only: the image is the candidate's, and its table may be cut off.
             self._data[table_section.offset : table_section.offset + table_section.size // _SYMBOL.size * _SYMBOL.size]
         ):
             # the upper half of info says who sees the symbol

@@ -107,6 +107,7 @@ def _inside_another(code: bytes, at: int) -> bool:
 
 def foreign(image: Elf, host: Path) -> tuple[str, ...]:
     """Names that ``image`` needs and neither the API in ``host`` nor the compiler provides."""
+    # Sorted, so that messages come in the same order each time.
     return tuple(sorted(name for name in _symbols(image, defined=False) - _known(host) if not name.startswith(_WEAK)))
 
 
@@ -175,6 +176,7 @@ def _doubts(image: Elf) -> Iterator[tuple[str, str, str]]:
     if started is not None and started.size:
         yield "lint_constructor", "", "code runs before the kernel: constructors of global objects"
     for symbol in image.symbols(".symtab"):
+        # Symbols of special sections have no place in the image.
         if symbol.kind != elf.OBJECT or symbol.size < _TABLE_BYTES or not 0 < symbol.section < elf.FIRST_SPECIAL:
             continue
         if image.sections[symbol.section].kind == elf.PROGBITS:
@@ -195,6 +197,7 @@ def _forged_symbols(image: Elf, own: Set[str]) -> Iterator[tuple[str, str]]:
         if symbol.section == elf.UNDEFINED:
             continue
         name = symbol.name
+        # The launch function is the only one of the runtime's names that every kernel defines.
         if name in own and name != _LAUNCH:
             yield name, f"the kernel defines {name}, which is a function of the runtime that checks it"
         # what chooses is code of the kernel, and runs before the launch begins

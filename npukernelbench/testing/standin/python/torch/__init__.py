@@ -31,5 +31,6 @@ def empty(size: int, *, dtype: str, device: str) -> Tensor:
     most = int(os.environ.get("ASCEND_STANDIN_HBM", "0"))
     if most and sum(map(len, made)) + size > most:
         raise RuntimeError("NPU out of memory. Tried to allocate more than the stand-in has")
+    # Kept for good: addresses stay valid while a worker uses them, and count against the memory there is.
     made.append(Tensor(size))
     return made[-1]
