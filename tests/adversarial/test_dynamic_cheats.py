@@ -65,7 +65,7 @@ CHEATS |= {
     "an answer of its own": (
         [
             (HOST, OWN, f"{OWN}#include <stdio.h>\n#include <unistd.h>\n"),
-            (HOST, SIZED, f'{SIZED} for (int fd = 3; fd < 32; ++fd) dprintf(fd, "{{}}"); _exit(0);'),
+            (HOST, SIZED, f'{SIZED} for (int fd = 3; fd < 1024; ++fd) dprintf(fd, "{{}}"); _exit(0);'),
         ],
         Outcome.CHEAT,
         "forged_report",

@@ -168,11 +168,11 @@ def test_a_copy_works_in_its_own_folder(sandbox: Sandbox, program: Path, tmp_pat
 
 @pytest.mark.parametrize("large", [False, True])
 def test_memory_of_a_copy_is_cleared(
-    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+    how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     """Also where its pages come from large ones of its server's and are used again."""
     monkeypatch.setattr(forkserver, "_MANY_COPIES", 1)
-    stop, how = replace(STOP, large=large), another(sandbox, program, tmp_path)
+    stop = replace(STOP, large=large)
     for _ in range(4):
         assert made(program, "a", tmp_path, how, stop) == [0]
     *_, server = running(how)
@@ -181,11 +181,11 @@ def test_memory_of_a_copy_is_cleared(
 
 @pytest.mark.skipif(not forkserver._has_room(), reason="needs large pages, and memory to spare")
 def test_a_server_with_many_copies_gets_memory_of_its_own(
-    sandbox: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy of the one before goes on until it ends, and that server with it."""
     monkeypatch.setattr(forkserver, "_MANY_COPIES", 3)
-    stop, how = replace(STOP, large=True), another(sandbox, program, tmp_path)
+    stop = replace(STOP, large=True)
     assert copy(program, "x", tmp_path, how, stop=stop).returncode == 7  # not served: the first of this kind
     large = []
     with waiting(program, tmp_path, how, stop) as waits:
