@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_agent.presets import Preset, Protocol, presets
 from npukb_agent.protocols import RULES
@@ -25,6 +25,7 @@ from npukernelbench.generate import Capabilities, GenerationFault, GenerationReq
 from npukernelbench.generate.strategy import Bench
 from npukernelbench.nouns import Completion
 from npukernelbench.run.prices import Price, find_price
+from npukernelbench.strict import Strict
 
 __all__ = ["AgentArgs", "AgentBackend", "AnyCommand", "CommandArgs"]
 
@@ -32,10 +33,8 @@ _VERSION_S = 30.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
-class AgentArgs(BaseModel):
+class AgentArgs(Strict):
     """The model behind the agent, and the budget of each task."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field("", description="the model that the agent asks, whatever it names itself")
     base_url: str = Field("", description="its server; by default the provider's own")

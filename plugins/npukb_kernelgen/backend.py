@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernelgen_lm.formulas.slots import FORMAT, SLOTS, fill, slotted
 from npukernelbench.errors import BackendError
@@ -24,6 +24,7 @@ from npukernelbench.generate import (
     checkpoint_facts,
 )
 from npukernelbench.nouns import Completion, Message
+from npukernelbench.strict import Strict
 
 __all__ = ["KernelGenArgs", "KernelGenBackend", "default_checkpoint"]
 
@@ -37,10 +38,8 @@ ORGANISATION = "AscendKernelGen"
 _SMALL_BYTES = 256 << 20
 
 
-class KernelGenArgs(BaseModel):
+class KernelGenArgs(Strict):
     """Arguments of kernelgen-lm."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str | None = Field(None, min_length=1, description="a folder with a checkpoint, instead of the named one")
     engine: Literal["auto", "vllm", "hf"] = Field(

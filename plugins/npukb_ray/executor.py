@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ClassVar, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_ray.cluster import RayCluster
 from npukb_ray.pool import Pool
@@ -20,6 +20,7 @@ from npukernelbench.judge.executor import Assignment
 from npukernelbench.nouns import Artifact, CompileRequest, RunRequest, Tier, Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.rewards.replicas import Replicas
+from npukernelbench.strict import Strict
 
 __all__ = ["RayArgs", "RayExecutor"]
 
@@ -29,10 +30,8 @@ def _where(default: Any, description: str, *, gt: float | None = None, ge: float
     return Field(default, description=description, gt=gt, ge=ge, json_schema_extra={"decides": False})
 
 
-class RayArgs(BaseModel):
+class RayArgs(Strict):
     """Arguments of the executor ``ray``, given by ``--executor_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     inner: str = Field("twin", description="the executor that judges on the nodes")
     inner_args: Mapping[str, object] = Field({}, description="its arguments, as a JSON object")
