@@ -76,7 +76,7 @@ def read_multiplier(reader: Reader, node: ast.Call, name: str) -> Multiplier:
     reader.check_constant(node, node.args[:-1])
     rows, inner, cols = (reader.scalars.integer(extent, "an extent") for extent in node.args[:3])
     ways = [isinstance(way := turned.get(word), ast.Constant) and way.value is True for word in _WAYS]
-    return Multiplier(name, rows, inner, cols, dtype, node.lineno, (ways[0], ways[1]))
+    return Multiplier(name, rows, inner, cols, dtype, (ways[0], ways[1]), line=node.lineno)
 
 
 def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
@@ -117,7 +117,7 @@ def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
         strides = tuple(reader.scalars.integer(stride, "a stride") for stride in given.elts)
     names = (target.name, left.name, right.name)
     begin = (starts[0], starts[1], starts[2])
-    return Multiply(used, names, begin, (rows, inner, cols), strides, node.lineno, bias, bias_start)
+    return Multiply(used, names, begin, (rows, inner, cols), strides, bias, bias_start, line=node.lineno)
 
 
 def _check_bias(node: ast.Call, held: Multiplier, row: Tensor) -> None:
