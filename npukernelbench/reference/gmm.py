@@ -64,9 +64,9 @@ def group_gemm(
     c: _Floats,
     alpha: _Floats,
     beta: _Floats,
-    mList: tuple[int, ...],  # noqa: N803 - the operator's names
-    kList: tuple[int, ...],  # noqa: N803
-    nList: tuple[int, ...],  # noqa: N803
+    mList: tuple[int, ...],
+    kList: tuple[int, ...],
+    nList: tuple[int, ...],
 ) -> _Floats:
     """``D_i = alpha_i * (A_i @ B_i) + beta_i * C_i`` for every group, row-major one behind the other.
 
@@ -85,7 +85,7 @@ def group_gemm(
     return result
 
 
-def grouped_matmul_slice_m(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:  # noqa: N803
+def grouped_matmul_slice_m(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     """Rows of ``a`` (``[m, k]``) times the matrix of their group in ``b`` (``[groups, k, n]``), flat.
 
     Group ``g`` has the rows from ``groupList[g - 1]`` (0 for the first) up to ``groupList[g]``, exclusive.
@@ -96,7 +96,7 @@ def grouped_matmul_slice_m(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     return result.reshape(-1)
 
 
-def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:  # noqa: N803
+def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     """``C_g = A[:, s:e] @ b[s:e]`` for every group, row-major one behind the other; 0 for empty groups.
 
     ``A`` is ``[m, k]`` and lies in ``a`` column by column; ``b`` is ``[k, n]``. Group ``g`` goes from ``groupList[g -
@@ -116,11 +116,7 @@ def quant_matmul(a: _Bytes, b: _Bytes, scale: _Floats, per_token_scale: _Floats)
 
 
 def grouped_matmul_slice_m_per_token_dequant(
-    a: _Bytes,
-    b: _Bytes,
-    scale: _Floats,
-    per_token_scale: _Floats,
-    groupList: _Ends,  # noqa: N803
+    a: _Bytes, b: _Bytes, scale: _Floats, per_token_scale: _Floats, groupList: _Ends
 ) -> _Floats:
     """:func:`grouped_matmul_slice_m` of int8 matrices, element ``(i, j)`` of group ``g`` times ``scale[g, j]`` and
     ``per_token_scale[i]``."""
@@ -132,11 +128,7 @@ def grouped_matmul_slice_m_per_token_dequant(
 
 
 def grouped_matmul_slice_k_per_token_dequant(
-    a: _Bytes,
-    b: _Bytes,
-    scale: _Floats,
-    per_token_scale: _Floats,
-    groupList: _Ends,  # noqa: N803
+    a: _Bytes, b: _Bytes, scale: _Floats, per_token_scale: _Floats, groupList: _Ends
 ) -> _Floats:
     """:func:`grouped_matmul_slice_k` of int8 matrices, element ``(i, j)`` of group ``g`` times ``scale[g, j]`` and
     ``per_token_scale[g, i]``."""

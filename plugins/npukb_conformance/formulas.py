@@ -6,6 +6,7 @@ Tasks never use these. ``dispatch.yaml`` names them for kernels that were verifi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +57,11 @@ def _as_half(values: _Floats) -> _Floats:
 
 def group_norm_swish_grad(
     dy: _Floats,
-    mean: _Floats,
-    rstd: _Floats,
-    x: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
-    num_groups: int,
     data_format: str,  # noqa: ARG001
     swish_scale: float,
     dgamma_is_require: bool,
     dbeta_is_require: bool,
+    **normalised: Any,
 ) -> tuple[_Floats, _Floats, _Floats]:
     """As the reference of the same name, without the factor ``swish_scale`` in the derivative of the sigmoid."""
     from scipy.special import expit
@@ -76,5 +72,5 @@ def group_norm_swish_grad(
         # 1 - sigmoid(x) is sigmoid(-x), which loses no digits for large x.
         return np.asarray(expit(factor * z) * (1.0 + z * expit(-factor * z)))
 
-    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, GroupNorm(mean, rstd, x, gamma, beta, num_groups))
+    dx, dgamma, dbeta = group_norm_then_grad(slope, dy, GroupNorm(**normalised))
     return dx, dgamma if dgamma_is_require else np.empty(0), dbeta if dbeta_is_require else np.empty(0)
