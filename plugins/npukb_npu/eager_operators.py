@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from npukernelbench.reference import foreach_unary
+
 __all__ = ["HOST", "OPERATORS"]
 
 Operator = Callable[..., Any]
@@ -398,34 +400,9 @@ def _eye(t: Any, y: Any, num_rows: int, num_columns: int) -> Any:
 
 
 def _on_lists(name: str) -> Operator:
+    """What torch does to every tensor of a list."""
     return lambda t, x: getattr(t, f"_foreach_{name}")(x)
 
-
-#: Operators on every tensor of a list that torch calls as the task does.
-_UNARY = (
-    "acos",
-    "asin",
-    "atan",
-    "cos",
-    "cosh",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "neg",
-    "reciprocal",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-)
 
 #: By reference of the task; the suite ``ascendcraft`` is in :mod:`npukb_npu.eager_craft`.
 OPERATORS: Mapping[str, Operator] = {
@@ -474,8 +451,8 @@ OPERATORS: Mapping[str, Operator] = {
     "foreach.sub_scalar": lambda t, x, scalar: t._foreach_sub(x, scalar),
     "foreach.sub_scalar_list": lambda t, x, scalars: t._foreach_sub(x, scalars),
     "foreach.zero": lambda t, x: [t.zeros_like(tensor) for tensor in x],
+    **{f"foreach_unary.{name}": _on_lists(name) for name in foreach_unary.__all__},
     "foreach_unary.absolute": _on_lists("abs"),
-    **{f"foreach_unary.{name}": _on_lists(name) for name in _UNARY},
     "foreach_unary.copy": lambda t, x: [t.clone(tensor) for tensor in x],
     "foreach_unary.round_off_number": _rounded,
     "gmm.gemm": lambda t, a, b, c, alpha, beta: t.addmm(c, a, b, alpha=alpha, beta=beta),
