@@ -13,11 +13,13 @@ from typing import ClassVar
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 
 __all__ = [
+    "After",
     "Aggregate",
     "Aggregates",
     "CallRow",
     "Calls",
     "Cost",
+    "Counted",
     "Optimised",
     "Results",
     "SampleRow",
@@ -42,6 +44,17 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How many samples there are, and of how many problems. ``valid`` are the samples that say something about the
+    model.
+    """
+
+    samples: int
+    problems: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
 class Shares:
     """A share over both denominators: samples that say something about the model, and all. None when none counted."""
 
@@ -50,12 +63,9 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Counted):
     """What some samples of a run reached. Keys of mappings are k, baseline and p, as texts."""
 
-    samples: int
-    problems: int
-    valid: int
     infra: int
     compile_at_1: Shares
     correct_at_1: Shares
@@ -77,12 +87,9 @@ class Aggregates:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Counted):
     """Counts of samples. Outcomes and owners that do not occur are left out."""
 
-    samples: int
-    problems: int
-    valid: int
     compiled: int
     correct: int
     outcomes: Mapping[Outcome, int]
@@ -101,11 +108,19 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
-    """What conversations with tools had reached after so many calls of check and judge; ``made`` made as many."""
+class After:
+    """Where conversations stood after so many calls, or so many judged kernels. ``made`` is how many conversations made
+    as many.
+    """
 
     calls: int
     made: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow(After):
+    """What conversations with tools had reached after so many calls of check and judge."""
+
     correct: Shares
 
 
@@ -129,8 +144,8 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class EffortRow:
-    """Where conversations stood after so many judged kernels; ``made`` made as many.
+class EffortRow(After):
+    """Where conversations stood after so many judged kernels.
 
     ``solved`` is the share with a kernel that is right on public cases, ``speedup`` the geometric mean over those of
     the first right kernel's time divided by the best one's. ``fast_golden`` is per p the share with a kernel that is
@@ -138,8 +153,6 @@ class EffortRow:
     spent by then; None where it is not known.
     """
 
-    calls: int
-    made: int
     solved: float
     speedup: float | None
     tokens: float
@@ -185,20 +198,20 @@ class Optimised:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """An amount of money."""
+
+    amount: float
+    currency: str = "USD"
+
+
+@dataclass(frozen=True, slots=True)
 class Tokens:
     """Tokens as backends counted them; ``reasoning`` is part of ``completion``."""
 
     prompt: int = 0
     completion: int = 0
     reasoning: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """An amount of money."""
-
-    amount: float
-    currency: str = "USD"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where agents of one kind work. ``program`` is the real path of its first word; ``ending`` ends all of them."""
+    """Where agents of one kind work. ``program`` is the real path of its first word, ``reach`` what else they can read;
+    with ``walls`` they are confined. ``ending`` ends all of them.
+    """
 
     preset: Preset
     program: Path

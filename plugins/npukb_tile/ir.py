@@ -73,30 +73,6 @@ class Kind(str, Enum):
     INTS = "ints"  # of attributes; expressions take one of them, or count them
 
 
-class ShapeClass(str, Enum):
-    """How a tile lies in its block."""
-
-    FULL = "full"
-    ROW = "row"
-    COLUMN = "column"
-
-
-class Stage(str, Enum):
-    """What a block may do."""
-
-    COPY_IN = "copy_in"
-    COMPUTE = "compute"
-    COPY_OUT = "copy_out"
-
-
-class TensorRole(str, Enum):
-    """Which way a tensor in global memory goes."""
-
-    INPUT = "input"
-    OUTPUT = "output"
-    WORKSPACE = "workspace"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """Whatever stands in a program, at a line of its text."""
@@ -233,6 +209,14 @@ Expr = Num | Name | Binary | Call | Choice | TensorFact | Element | Peek | ListF
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
 
+class ShapeClass(str, Enum):
+    """How a tile lies in its block."""
+
+    FULL = "full"
+    ROW = "row"
+    COLUMN = "column"
+
+
 @dataclass(frozen=True, slots=True)
 class BufferRef(Node):
     """A buffer as an operand."""
@@ -263,6 +247,14 @@ class TileOp(Node):
 TileExpr = BufferRef | Scalar | TileOp
 
 # --- statements ------------------------------------------------------------------------------------------------------
+
+
+class Stage(str, Enum):
+    """What a block may do."""
+
+    COPY_IN = "copy_in"
+    COMPUTE = "compute"
+    COPY_OUT = "copy_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +393,14 @@ class OutputShape(Node):
 Statement = Assign | For | If | Load | Store | TileSet | Block | Sync | Multiply | Launch | OutputShape
 
 # --- program ---------------------------------------------------------------------------------------------------------
+
+
+class TensorRole(str, Enum):
+    """Which way a tensor in global memory goes."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
