@@ -46,7 +46,9 @@ them are your answer; it is judged on cases that you are not shown.
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one agent may spend on one task."""
+    """What one agent may spend on one task: seconds of the clock, tokens, calls of check and judge together, and, where
+    the ``price`` of its tokens is known, money.
+    """
 
     seconds: float
     tokens: int

@@ -247,42 +247,48 @@ def _places(
 
 # --- lowering --------------------------------------------------------------------------------------------------------
 
-CUT_PRODUCT = """\
-// How the library cuts a product of so many elements into base blocks. False if it finds no way. What is turned lies
-// column by column.
-bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
-                ge::DataType sum, bool aTurned, bool bTurned, optiling::TCubeTiling& tiling) {
+# What both ways of cutting say of the factors, and of the extents.
+_FACTORS = """\
     using namespace matmul_tiling;
     const DataType factor = static_cast<DataType>(type);
     MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
     search.SetAType(TPosition::GM, CubeFormat::ND, factor, aTurned);
     search.SetBType(TPosition::GM, CubeFormat::ND, factor, bTurned);
     search.SetCType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(sum));
+"""
+_EXTENTS = """\
     search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetBufferSpace(-1, -1, -1);
     return search.GetTiling(tiling) != -1;
 }"""
 
-CUT_PRODUCT_WITH_BIAS = """\
+CUT_PRODUCT = (
+    """\
+// How the library cuts a product of so many elements into base blocks. False if it finds no way. What is turned lies
+// column by column.
+bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
+                ge::DataType sum, bool aTurned, bool bTurned, optiling::TCubeTiling& tiling) {
+"""
+    + _FACTORS
+    + _EXTENTS
+)
+
+CUT_PRODUCT_WITH_BIAS = (
+    """\
 // How the library cuts a product of so many elements, to which a row is added, into base blocks. False if it finds no
 // way. What is turned lies column by column.
 bool CutProductWithBias(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
                         ge::DataType sum, ge::DataType bias, bool aTurned, bool bTurned,
                         optiling::TCubeTiling& tiling) {
-    using namespace matmul_tiling;
-    const DataType factor = static_cast<DataType>(type);
-    MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
-    search.SetAType(TPosition::GM, CubeFormat::ND, factor, aTurned);
-    search.SetBType(TPosition::GM, CubeFormat::ND, factor, bTurned);
-    search.SetCType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(sum));
+"""
+    + _FACTORS
+    + """\
     search.SetBiasType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(bias));
     search.SetBias(true);
-    search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
-    search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
-    search.SetBufferSpace(-1, -1, -1);
-    return search.GetTiling(tiling) != -1;
-}"""
+"""
+    + _EXTENTS
+)
 
 
 def cut_products(program: Program) -> list[str]:

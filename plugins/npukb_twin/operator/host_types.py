@@ -196,7 +196,9 @@ class TilingRequest:
 
 @dataclass(frozen=True, slots=True)
 class TilingResult:
-    """What the tiling function decided. ``data`` is the tiling buffer's content."""
+    """What the tiling function decided. ``data`` is the tiling buffer's content, ``log`` what the operator's code
+    printed.
+    """
 
     tiling_key: int
     block_dim: int
