@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 from pydantic import BaseModel, Field
 
 from npukb_ray.cluster import RayCluster
+from npukb_ray.desk import Inner
 from npukb_ray.pool import Pool
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.judge.executor import Assignment
@@ -111,7 +112,7 @@ class RayExecutor:
         try:
             kind = pool.open()
             pool.clear()  # the replicas take their places
-            with deployed(replicas, args.inner, dict(args.inner_args), args.resources, kind, cluster.head) as address:
+            with deployed(replicas, self._inner(), kind, cluster.head) as address:
                 yield address
         finally:
             pool.close()
@@ -131,14 +132,10 @@ class RayExecutor:
 
     def _cluster(self) -> RayCluster:
         args = self._args
-        return RayCluster(
-            args.address,
-            inner=args.inner,
-            inner_args=args.inner_args,
-            needed=args.resources,
-            slots=args.slots,
-            patience_s=args.patience_s,
-        )
+        return RayCluster(args.address, self._inner(), slots=args.slots, patience_s=args.patience_s)
+
+    def _inner(self) -> Inner:
+        return Inner(self._args.inner, dict(self._args.inner_args), self._args.resources)
 
     def _whole(self) -> ExecutorError:
         return ExecutorError(
