@@ -58,8 +58,8 @@ def render(
             worst_pair=max(abs(pair.error) for pair in pairs),
             steps="\n".join(_steps(pairs)),
             unseen=len(unseen),
-            first_median=median(abs(kernel.first_error) for kernel in unseen),
-            first_close=sum(abs(kernel.first_error) <= 0.15 for kernel in unseen),
+            first_median=median(abs(kernel.first.error) for kernel in unseen),
+            first_close=sum(abs(kernel.first.error) <= 0.15 for kernel in unseen),
             now_median=median(abs(kernel.error) for kernel in unseen),
             now_close=sum(abs(kernel.error) <= 0.15 for kernel in unseen),
             unfitted=sum(not kernel.fitted for kernel in unseen),
@@ -91,7 +91,7 @@ def _steps(pairs: list[Step]) -> Iterator[str]:
 
 def _held_out(unseen: list[HeldOut]) -> Iterator[str]:
     for kernel in unseen:
-        first = f"{kernel.first_us:,.1f} | {_percent(kernel.first_error)}"
+        first = f"{kernel.first.predicted:,.1f} | {_percent(kernel.first.error)}"
         now = f"{kernel.predicted:,.1f} | {_percent(kernel.error)}"
         yield f"| {kernel.what} | {kernel.published:,.1f} | {first} | {now} | {kernel.fitted} | {kernel.source} |"
 

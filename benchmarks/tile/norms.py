@@ -55,6 +55,37 @@ def NAME(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Inpu
             store_statistics()
 """
 
+_PRE_LAYER_NORM = """
+def plan(x, gamma):
+    share_rows(x, most=2048)
+    res_out.shape = x.shape
+    launch_rows()
+
+
+@kernel
+def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], beta: Input[float32],
+                   res_out: Output[float32], epsilon: Attribute[float], *, n, d, share, most, part):
+    first_term = buffer(most, d, float32, depth=2)
+    second_term = buffer(most, d, float32, depth=2)
+    scale = buffer(d, float32)
+    shift_by = buffer(d, float32)
+    total = buffer(most, d, float32)
+    result = buffer(most, d, float32, depth=2)
+    with copy_in as read_weights:
+        load(scale, gamma[0], d)
+        load(shift_by, beta[0], d)
+    for first, rows in own_rows():
+        with copy_in:
+            load(first_term, x[first * d], rows, d)
+            load(second_term, y[first * d], rows, d)
+        with compute(rows, d) as normalise:
+            total[:] = first_term + second_term
+            total[:] = total - row_sum(total) * part
+            result[:] = total * (1.0 / sqrt(row_sum(total * total) * part + epsilon)) * scale + shift_by
+        with copy_out:
+            store(res_out[first * d], result, rows, d)
+"""
+
 _LAYER_NORM = """
 def plan(x, gamma):
     share_rows(x, most=4096)
@@ -89,37 +120,6 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], 
         with copy_out:
             store(y[first * d], result, rows, d)
             store_statistics()
-"""
-
-_PRE_LAYER_NORM = """
-def plan(x, gamma):
-    share_rows(x, most=2048)
-    res_out.shape = x.shape
-    launch_rows()
-
-
-@kernel
-def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], beta: Input[float32],
-                   res_out: Output[float32], epsilon: Attribute[float], *, n, d, share, most, part):
-    first_term = buffer(most, d, float32, depth=2)
-    second_term = buffer(most, d, float32, depth=2)
-    scale = buffer(d, float32)
-    shift_by = buffer(d, float32)
-    total = buffer(most, d, float32)
-    result = buffer(most, d, float32, depth=2)
-    with copy_in as read_weights:
-        load(scale, gamma[0], d)
-        load(shift_by, beta[0], d)
-    for first, rows in own_rows():
-        with copy_in:
-            load(first_term, x[first * d], rows, d)
-            load(second_term, y[first * d], rows, d)
-        with compute(rows, d) as normalise:
-            total[:] = first_term + second_term
-            total[:] = total - row_sum(total) * part
-            result[:] = total * (1.0 / sqrt(row_sum(total * total) * part + epsilon)) * scale + shift_by
-        with copy_out:
-            store(res_out[first * d], result, rows, d)
 """
 
 _RMS_NORM_GRAD = """

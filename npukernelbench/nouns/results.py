@@ -97,17 +97,6 @@ class Totals(Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRow:
-    """What conversations had reached by a turn, counted from 1, and how many were asked for it."""
-
-    turn: int
-    asked: int
-    compile: Shares
-    correct: Shares
-    fast_golden: Mapping[str, Shares]
-
-
-@dataclass(frozen=True, slots=True)
 class After:
     """Where conversations stood after so many calls, or so many judged kernels. ``made`` is how many conversations made
     as many.
@@ -115,32 +104,6 @@ class After:
 
     calls: int
     made: int
-
-
-@dataclass(frozen=True, slots=True)
-class CallRow(After):
-    """What conversations with tools had reached after so many calls of check and judge."""
-
-    correct: Shares
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """What models did with their tools. ``paid`` are calls of check and judge, ``judged`` those of judge alone, by
-    outcome; ``rules`` says how many of those broke a rule of the hardware, and ``violations_per_call`` how many rules
-    one broke on average, None without any.
-    """
-
-    paid: int
-    judged: int
-    free: int
-    malformed: int
-    refused: int
-    faults: int
-    outcomes: Mapping[Outcome, int]
-    rules: Mapping[str, int]
-    violations_per_call: float | None
-    after: tuple[CallRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +140,43 @@ class Effort:
     right_on_hidden: int
     refused: Mapping[Outcome, int]
     with_refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """What conversations had reached by a turn, counted from 1, and how many were asked for it."""
+
+    turn: int
+    asked: int
+    compile: Shares
+    correct: Shares
+    fast_golden: Mapping[str, Shares]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow(After):
+    """What conversations with tools had reached after so many calls of check and judge."""
+
+    correct: Shares
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What models did with their tools. ``paid`` are calls of check and judge, ``judged`` those of judge alone, by
+    outcome; ``rules`` says how many of those broke a rule of the hardware, and ``violations_per_call`` how many rules
+    one broke on average, None without any.
+    """
+
+    paid: int
+    judged: int
+    free: int
+    malformed: int
+    refused: int
+    faults: int
+    outcomes: Mapping[Outcome, int]
+    rules: Mapping[str, int]
+    violations_per_call: float | None
+    after: tuple[CallRow, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Schedule", "problems_by_key"]
 
-#: How many answers may wait for a judge, at least; beyond that the model is asked no further.
-_LEAST_ROOM = 64
-_ROOM_PER_JOB = 4
+#: How many answers may wait for a judge, at least, and for each job; beyond that the model is asked no further.
+_LEAST_ROOM, _ROOM_PER_JOB = 64, 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,6 @@ from npukernelbench.plugins import Plugins
 __all__ = ["Desk", "Facts", "Inner"]
 
 
-class Inner(NamedTuple):
-    """The executor that judges on every node, its arguments, and what of a node one of its judges needs."""
-
-    name: str
-    args: Mapping[str, object]
-    needed: Mapping[str, float]
-
-
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What verdicts depend on besides the task and the kernel. Nodes of one run have equal facts."""
@@ -52,6 +44,14 @@ class Facts:
     def _flat(self) -> dict[str, str]:
         own = {"harness": self.harness, "python": self.python, "architecture": self.architecture}
         return {**own, "sandbox": self.sandbox, **{f"executor {name}": value for name, value in self.executor}}
+
+
+class Inner(NamedTuple):
+    """The executor that judges on every node, its arguments, and what of a node one of its judges needs."""
+
+    name: str
+    args: Mapping[str, object]
+    needed: Mapping[str, float]
 
 
 class Desk:
