@@ -201,37 +201,13 @@ class AnyCommand(AgentBackend):
         return Preset(command=words, protocol=self.args.protocol, environment=self.args.environment)
 
 
-class Claude(AgentBackend):
-    """``agent:claude``."""
-
-    name: ClassVar[str] = "claude"
+def _of_preset(preset: str) -> type[AgentBackend]:
+    return type(preset, (AgentBackend,), {"__doc__": f"``agent:{preset}``.", "name": preset})
 
 
-class Codex(AgentBackend):
-    """``agent:codex``."""
-
-    name: ClassVar[str] = "codex"
-
-
-class Gemini(AgentBackend):
-    """``agent:gemini``."""
-
-    name: ClassVar[str] = "gemini"
-
-
-class MiniSweAgent(AgentBackend):
-    """``agent:mini-swe-agent``."""
-
-    name: ClassVar[str] = "mini-swe-agent"
-
-
-class Opencode(AgentBackend):
-    """``agent:opencode``."""
-
-    name: ClassVar[str] = "opencode"
-
-
-class QwenCode(AgentBackend):
-    """``agent:qwen-code``."""
-
-    name: ClassVar[str] = "qwen-code"
+Claude = _of_preset("claude")
+Codex = _of_preset("codex")
+Gemini = _of_preset("gemini")
+MiniSweAgent = _of_preset("mini-swe-agent")
+Opencode = _of_preset("opencode")
+QwenCode = _of_preset("qwen-code")

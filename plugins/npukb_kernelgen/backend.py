@@ -193,37 +193,13 @@ class _Published(KernelGenBackend):
     together: ClassVar[int] = 8
 
 
-class Size1B7(_Published):
-    """1.7 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-1.7B"
+def _of_size(size: str) -> type[_Published]:
+    return type(size, (_Published,), {"__doc__": f"{size}.", "hub": f"{ORGANISATION}/KernelGen-LM-{size}"})
 
 
-class Size4B(_Published):
-    """4 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-4B"
-
-
-class Size8B(_Published):
-    """8 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-8B"
-
-
-class Size14B(_Published):
-    """14 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-14B"
-
-
-class Size32B(_Published):
-    """32 billion parameters, supervised."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-32B"
-
-
-class Size32BRL(_Published):
-    """32 billion parameters, with preferences on top."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-32B-RL"
+Size1B7 = _of_size("1.7B")
+Size4B = _of_size("4B")
+Size8B = _of_size("8B")
+Size14B = _of_size("14B")
+Size32B = _of_size("32B")  # supervised
+Size32BRL = _of_size("32B-RL")  # with preferences on top
