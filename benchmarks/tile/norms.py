@@ -86,42 +86,6 @@ def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], 
             store(res_out[first * d], result, rows, d)
 """
 
-_LAYER_NORM = """
-def plan(x, gamma):
-    share_rows(x, most=4096)
-    y.shape = x.shape
-    mean.shape = x.shape[0 : x.rank - 1] + (1,)
-    rstd.shape = x.shape[0 : x.rank - 1] + (1,)
-    launch_rows()
-
-
-@kernel
-def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], beta: Input[T],
-                  y: Output[T], mean: Output[float32], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5,
-                  *, n, d, share, most, part):
-    given = buffer(most, d, T, depth=2)
-    weights = buffer(d, T)
-    shifts = buffer(d, T)
-    scale = buffer(d, float32)
-    shift_by = buffer(d, float32)
-    total, means, factor, result = tiles_of_rows()
-    with copy_in as read_weights:
-        load(weights, gamma[0], d)
-        load(shifts, beta[0], d)
-    with compute(1, d) as widen_weights:
-        scale[:] = float32(weights)
-        shift_by[:] = float32(shifts)
-    for first, rows in own_rows():
-        with copy_in:
-            load(given, x[first * d], rows, d)
-        with compute(rows, d) as normalise:
-            total[:] = float32(given)
-            normalise_total()
-        with copy_out:
-            store(y[first * d], result, rows, d)
-            store_statistics()
-"""
-
 _RMS_NORM_GRAD = """
 def plan(dy, gamma):
     share_rows_and_columns(dy, most=2048)
@@ -253,6 +217,42 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
             else:
                 with copy_out as store_gamma:
                     store(dgamma[c], whole, cols)
+"""
+
+_LAYER_NORM = """
+def plan(x, gamma):
+    share_rows(x, most=4096)
+    y.shape = x.shape
+    mean.shape = x.shape[0 : x.rank - 1] + (1,)
+    rstd.shape = x.shape[0 : x.rank - 1] + (1,)
+    launch_rows()
+
+
+@kernel
+def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], beta: Input[T],
+                  y: Output[T], mean: Output[float32], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5,
+                  *, n, d, share, most, part):
+    given = buffer(most, d, T, depth=2)
+    weights = buffer(d, T)
+    shifts = buffer(d, T)
+    scale = buffer(d, float32)
+    shift_by = buffer(d, float32)
+    total, means, factor, result = tiles_of_rows()
+    with copy_in as read_weights:
+        load(weights, gamma[0], d)
+        load(shifts, beta[0], d)
+    with compute(1, d) as widen_weights:
+        scale[:] = float32(weights)
+        shift_by[:] = float32(shifts)
+    for first, rows in own_rows():
+        with copy_in:
+            load(given, x[first * d], rows, d)
+        with compute(rows, d) as normalise:
+            total[:] = float32(given)
+            normalise_total()
+        with copy_out:
+            store(y[first * d], result, rows, d)
+            store_statistics()
 """
 
 

@@ -97,6 +97,17 @@ class Totals(Counted):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRow:
+    """What conversations had reached by a turn, counted from 1, and how many were asked for it."""
+
+    turn: int
+    asked: int
+    compile: Shares
+    correct: Shares
+    fast_golden: Mapping[str, Shares]
+
+
+@dataclass(frozen=True, slots=True)
 class After:
     """Where conversations stood after so many calls, or so many judged kernels. ``made`` is how many conversations made
     as many.
@@ -143,14 +154,21 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRow:
-    """What conversations had reached by a turn, counted from 1, and how many were asked for it."""
+class Optimised:
+    """How fast kernels became that had a slow start.
 
-    turn: int
-    asked: int
-    compile: Shares
-    correct: Shares
-    fast_golden: Mapping[str, Shares]
+    Of ``counted`` samples that say something about the model, ``right`` are right, ``faster`` faster than their start,
+    and ``as_golden`` at least as fast as our golden kernel. A sample's number is how many times as fast as its start it
+    is, 1 where it is not right or not faster: ``score`` is the geometric mean, ``speedups`` are quantiles by
+    share, ``0.50`` the median.
+    """
+
+    counted: int
+    right: int
+    faster: int
+    as_golden: int
+    score: float
+    speedups: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +195,6 @@ class Calls:
     rules: Mapping[str, int]
     violations_per_call: float | None
     after: tuple[CallRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Optimised:
-    """How fast kernels became that had a slow start.
-
-    Of ``counted`` samples that say something about the model, ``right`` are right, ``faster`` faster than their start,
-    and ``as_golden`` at least as fast as our golden kernel. A sample's number is how many times as fast as its start it
-    is, 1 where it is not right or not faster: ``score`` is the geometric mean, ``speedups`` are quantiles by
-    share, ``0.50`` the median.
-    """
-
-    counted: int
-    right: int
-    faster: int
-    as_golden: int
-    score: float
-    speedups: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
