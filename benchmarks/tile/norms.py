@@ -55,6 +55,49 @@ def NAME(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Inpu
             store_statistics()
 """
 
+
+def _add_layer_norm(kernel: str) -> Written:
+    """For one bias of all rows, and with the sum as an output."""
+    source = program(_ADD_LAYER_NORM, FLOATS).replace("NAME", kernel)
+    return Written(source, FLOATS, {"additional_output": True}, ("bias",), {"bias": 4096})
+
+
+_LAYER_NORM = """
+def plan(x, gamma):
+    share_rows(x, most=4096)
+    y.shape = x.shape
+    mean.shape = x.shape[0 : x.rank - 1] + (1,)
+    rstd.shape = x.shape[0 : x.rank - 1] + (1,)
+    launch_rows()
+
+
+@kernel
+def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], beta: Input[T],
+                  y: Output[T], mean: Output[float32], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5,
+                  *, n, d, share, most, part):
+    given = buffer(most, d, T, depth=2)
+    weights = buffer(d, T)
+    shifts = buffer(d, T)
+    scale = buffer(d, float32)
+    shift_by = buffer(d, float32)
+    total, means, factor, result = tiles_of_rows()
+    with copy_in as read_weights:
+        load(weights, gamma[0], d)
+        load(shifts, beta[0], d)
+    with compute(1, d) as widen_weights:
+        scale[:] = float32(weights)
+        shift_by[:] = float32(shifts)
+    for first, rows in own_rows():
+        with copy_in:
+            load(given, x[first * d], rows, d)
+        with compute(rows, d) as normalise:
+            total[:] = float32(given)
+            normalise_total()
+        with copy_out:
+            store(y[first * d], result, rows, d)
+            store_statistics()
+"""
+
 _PRE_LAYER_NORM = """
 def plan(x, gamma):
     share_rows(x, most=2048)
@@ -218,49 +261,6 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
                 with copy_out as store_gamma:
                     store(dgamma[c], whole, cols)
 """
-
-_LAYER_NORM = """
-def plan(x, gamma):
-    share_rows(x, most=4096)
-    y.shape = x.shape
-    mean.shape = x.shape[0 : x.rank - 1] + (1,)
-    rstd.shape = x.shape[0 : x.rank - 1] + (1,)
-    launch_rows()
-
-
-@kernel
-def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], beta: Input[T],
-                  y: Output[T], mean: Output[float32], rstd: Output[float32], epsilon: Attribute[float] = 1.0e-5,
-                  *, n, d, share, most, part):
-    given = buffer(most, d, T, depth=2)
-    weights = buffer(d, T)
-    shifts = buffer(d, T)
-    scale = buffer(d, float32)
-    shift_by = buffer(d, float32)
-    total, means, factor, result = tiles_of_rows()
-    with copy_in as read_weights:
-        load(weights, gamma[0], d)
-        load(shifts, beta[0], d)
-    with compute(1, d) as widen_weights:
-        scale[:] = float32(weights)
-        shift_by[:] = float32(shifts)
-    for first, rows in own_rows():
-        with copy_in:
-            load(given, x[first * d], rows, d)
-        with compute(rows, d) as normalise:
-            total[:] = float32(given)
-            normalise_total()
-        with copy_out:
-            store(y[first * d], result, rows, d)
-            store_statistics()
-"""
-
-
-def _add_layer_norm(kernel: str) -> Written:
-    """For one bias of all rows, and with the sum as an output."""
-    source = program(_ADD_LAYER_NORM, FLOATS).replace("NAME", kernel)
-    return Written(source, FLOATS, {"additional_output": True}, ("bias",), {"bias": 4096})
-
 
 NORMS: Mapping[str, Written] = {
     "AddLayerNorm": _add_layer_norm("add_layer_norm"),
