@@ -248,7 +248,7 @@ def _places(
 # --- lowering --------------------------------------------------------------------------------------------------------
 
 # What both ways of cutting say of the factors, and of the extents.
-_FACTORS = """\
+_SET_FACTORS = """\
     using namespace matmul_tiling;
     const DataType factor = static_cast<DataType>(type);
     MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
@@ -256,7 +256,7 @@ _FACTORS = """\
     search.SetBType(TPosition::GM, CubeFormat::ND, factor, bTurned);
     search.SetCType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(sum));
 """
-_EXTENTS = """\
+_SET_EXTENTS = """\
     search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetBufferSpace(-1, -1, -1);
@@ -270,8 +270,8 @@ CUT_PRODUCT = (
 bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
                 ge::DataType sum, bool aTurned, bool bTurned, optiling::TCubeTiling& tiling) {
 """
-    + _FACTORS
-    + _EXTENTS
+    + _SET_FACTORS
+    + _SET_EXTENTS
 )
 
 CUT_PRODUCT_WITH_BIAS = (
@@ -282,12 +282,12 @@ bool CutProductWithBias(gert::TilingContext* context, int64_t rows, int64_t inne
                         ge::DataType sum, ge::DataType bias, bool aTurned, bool bTurned,
                         optiling::TCubeTiling& tiling) {
 """
-    + _FACTORS
+    + _SET_FACTORS
     + """\
     search.SetBiasType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(bias));
     search.SetBias(true);
 """
-    + _EXTENTS
+    + _SET_EXTENTS
 )
 
 
