@@ -24,6 +24,19 @@ from npukernelbench.tasks import load_registry
 PROMISE = 1.3
 COUNTED = "-fsanitize-coverage"
 
+
+def _on_ones(count: int, body: str) -> str:
+    """``body``, where ``a`` holds so many ones; what it makes of one of them is the result."""
+    return f"""
+    AscendC::TPipe pipe;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+    pipe.InitBuffer(buffer, {count * 4});
+    auto a = buffer.Get<float>();
+    AscendC::Duplicate(a, 1.0f, {count});
+{body}    const uint32_t sum = static_cast<uint32_t>(a.GetValue(5));
+"""
+
+
 #: Kernels of the scalar unit: each is a loop around very little.
 LOOPS = {
     "plain loops": """
@@ -45,31 +58,23 @@ LOOPS = {
     uint32_t sum = 0;
     for (uint32_t i = 1; i < 400000; ++i) sum = step(sum, i);
 """,
-    "elements": """
-    AscendC::TPipe pipe;
-    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 8192);
-    auto a = buffer.Get<float>();
-    AscendC::Duplicate(a, 1.0f, 2048);
-    for (int32_t round = 0; round < 20; ++round) for (int32_t i = 1; i < 2048; ++i) {
+    "elements": _on_ones(
+        2048,
+        """    for (int32_t round = 0; round < 20; ++round) for (int32_t i = 1; i < 2048; ++i) {
         float value = a.GetValue(i - 1) * 0.5f + a.GetValue(i);
         if (value > 100.0f) value = 1.0f;
         a.SetValue(i, value);
     }
-    const uint32_t sum = static_cast<uint32_t>(a.GetValue(5));
 """,
-    "small vectors": """
-    AscendC::TPipe pipe;
-    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
-    pipe.InitBuffer(buffer, 16384);
-    auto a = buffer.Get<float>();
-    AscendC::Duplicate(a, 1.0f, 4096);
-    for (int32_t round = 0; round < 200; ++round) for (int32_t i = 0; i < 32; ++i) {
+    ),
+    "small vectors": _on_ones(
+        4096,
+        """    for (int32_t round = 0; round < 200; ++round) for (int32_t i = 0; i < 32; ++i) {
         AscendC::Muls(a[i * 64], a[i * 64], 0.5f, 64);
         AscendC::Adds(a[i * 64], a[i * 64], 1.0f, 64);
     }
-    const uint32_t sum = static_cast<uint32_t>(a.GetValue(5));
 """,
+    ),
 }
 KERNEL = """
 #include "kernel_operator.h"

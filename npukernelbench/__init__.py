@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from npukernelbench.lazy import lazily, names_of
+
 if TYPE_CHECKING:
-    from npukernelbench.api import evaluate as evaluate
-    from npukernelbench.api import evaluate_async as evaluate_async
-    from npukernelbench.api import find_tasks as find_tasks
-    from npukernelbench.api import iter_samples as iter_samples
-    from npukernelbench.api import iter_samples_async as iter_samples_async
-    from npukernelbench.api import judge_kernel as judge_kernel
-    from npukernelbench.api import judge_kernel_async as judge_kernel_async
-    from npukernelbench.api import read_results as read_results
+    from npukernelbench.api.asynchronous import evaluate_async as evaluate_async
+    from npukernelbench.api.asynchronous import iter_samples_async as iter_samples_async
+    from npukernelbench.api.asynchronous import judge_kernel_async as judge_kernel_async
+    from npukernelbench.api.evaluation import evaluate as evaluate
+    from npukernelbench.api.evaluation import iter_samples as iter_samples
+    from npukernelbench.api.evaluation import read_results as read_results
+    from npukernelbench.api.judging import find_tasks as find_tasks
+    from npukernelbench.api.judging import judge_kernel as judge_kernel
     from npukernelbench.hookspecs import hookimpl as hookimpl
     from npukernelbench.nouns import Sample as Sample
     from npukernelbench.nouns import Task as Task
@@ -25,28 +27,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Where each public name comes from.
-_HOMES = {
-    "Results": "npukernelbench.nouns.results",
-    "Sample": "npukernelbench.nouns",
-    "Task": "npukernelbench.nouns",
-    "Verdict": "npukernelbench.nouns",
-    "evaluate": "npukernelbench.api",
-    "evaluate_async": "npukernelbench.api",
-    "find_tasks": "npukernelbench.api",
-    "hookimpl": "npukernelbench.hookspecs",
-    "iter_samples": "npukernelbench.api",
-    "iter_samples_async": "npukernelbench.api",
-    "judge_kernel": "npukernelbench.api",
-    "judge_kernel_async": "npukernelbench.api",
-    "read_results": "npukernelbench.api",
+_MODULES = {
+    "api.asynchronous": ("evaluate_async", "iter_samples_async", "judge_kernel_async"),
+    "api.evaluation": ("evaluate", "iter_samples", "read_results"),
+    "api.judging": ("find_tasks", "judge_kernel"),
+    "hookspecs": ("hookimpl",),
+    "nouns": ("Sample", "Task", "Verdict"),
+    "nouns.results": ("Results",),
 }
-__all__ = ["__version__", *sorted(_HOMES)]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = ["__version__", *names_of(_MODULES)]
+__getattr__ = lazily(__name__, _MODULES)

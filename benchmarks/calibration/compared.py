@@ -36,7 +36,7 @@ def compare(bench: Bench, row: Row) -> Compared:
         predicted = (_scalar(bench, row, row.body) - _scalar(bench, row, row.than)) * clock * row.times
     else:
         predicted = _cost(bench, row, rounds, 0) * (clock if row.unit == "cycles" else 1e9)
-    return Compared(row.section, row.what, row.unit, row.published, predicted, row.source, row.grade)
+    return Compared(row.published, predicted, row.source, row.section, row.what, row.unit, row.grade)
 
 
 def _cost(bench: Bench, row: Row, rounds: tuple[int, int], count: int) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.calibration.harness import Bench
+from benchmarks.calibration.prediction import Prediction
 
 __all__ = ["HeldOut", "held_out"]
 
@@ -16,28 +17,15 @@ SIDE = 12288
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """A published time, what the model predicted before it was known, and what it predicts now.
+class HeldOut(Prediction):
+    """A published time in us, what the model predicted before it was known, and what it predicts now.
 
     ``fitted`` is the number of the machine file that was fitted to it since, if any.
     """
 
     what: str
-    published_us: float
-    first_us: float
-    predicted_us: float
+    first: Prediction
     fitted: str
-    source: str
-
-    @property
-    def first_error(self) -> float:
-        """Of the first prediction, relative to what is published."""
-        return self.first_us / self.published_us - 1
-
-    @property
-    def error(self) -> float:
-        """Of the prediction, relative to what is published."""
-        return self.predicted_us / self.published_us - 1
 
 
 #: What is read; times in us: published, and as first predicted; what was fitted to it; how the reading differs from one
@@ -69,15 +57,15 @@ def held_out(bench: Bench) -> Iterator[HeldOut]:
     """Every held-out kernel with its published and its predicted time."""
     for what, published, first, fitted, change in _INTO_UB:
         time_us = _copy(bench, 48, {"INTO_L1": 0, "TILE_N": 1024, **change})
-        yield HeldOut(f"GM→UB, {what}", published, first, time_us, fitted, "COPY")
+        yield HeldOut(published, time_us, "COPY", f"GM→UB, {what}", Prediction(published, first, "COPY"), fitted)
     for what, published, first, fitted, change in _INTO_L1:
         time_us = _copy(bench, 24, {"INTO_L1": 1, "TILE_N": 256, **change})
-        yield HeldOut(f"GM→L1, {what}", published, first, time_us, fitted, "COPY")
+        yield HeldOut(published, time_us, "COPY", f"GM→L1, {what}", Prediction(published, first, "COPY"), fitted)
     x = np.zeros(8192 * 8192, np.float16)
     for stride, published, first in ((144, 151.42, 151.0), (145, 144.0, 146.5)):
         profile = bench.time(SOC, "nd2nz", {"STRIDE": stride}, {"x": x}, x.nbytes)
         what = f"into the order of fractals, block columns {stride} apart"
-        yield HeldOut(what, published, first, profile.time_us, "ub_contention", "NZ")
+        yield HeldOut(published, profile.time_us, "NZ", what, Prediction(published, first, "NZ"), "ub_contention")
 
 
 def _copy(bench: Bench, cores: int, change: Mapping[str, int]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
@@ -57,8 +58,8 @@ def render(
             worst_pair=max(abs(pair.error) for pair in pairs),
             steps="\n".join(_steps(pairs)),
             unseen=len(unseen),
-            first_median=median(abs(kernel.first_error) for kernel in unseen),
-            first_close=sum(abs(kernel.first_error) <= 0.15 for kernel in unseen),
+            first_median=median(abs(kernel.first.error) for kernel in unseen),
+            first_close=sum(abs(kernel.first.error) <= 0.15 for kernel in unseen),
             now_median=median(abs(kernel.error) for kernel in unseen),
             now_close=sum(abs(kernel.error) <= 0.15 for kernel in unseen),
             unfitted=sum(not kernel.fitted for kernel in unseen),
@@ -90,9 +91,9 @@ def _steps(pairs: list[Step]) -> Iterator[str]:
 
 def _held_out(unseen: list[HeldOut]) -> Iterator[str]:
     for kernel in unseen:
-        first = f"{kernel.first_us:,.1f} | {_percent(kernel.first_error)}"
-        now = f"{kernel.predicted_us:,.1f} | {_percent(kernel.error)}"
-        yield f"| {kernel.what} | {kernel.published_us:,.1f} | {first} | {now} | {kernel.fitted} | {kernel.source} |"
+        first = f"{kernel.first.predicted:,.1f} | {_percent(kernel.first.error)}"
+        now = f"{kernel.predicted:,.1f} | {_percent(kernel.error)}"
+        yield f"| {kernel.what} | {kernel.published:,.1f} | {first} | {now} | {kernel.fitted} | {kernel.source} |"
 
 
 def _sections(rows: list[Compared]) -> Iterator[str]:
@@ -129,18 +130,7 @@ def main() -> None:
         rebuilt = list(sensitivity.rebuilt(bench))
     finally:
         bench.close()
-    more_rows = [
-        Compared(
-            comparison.section,
-            comparison.what,
-            comparison.unit,
-            comparison.published,
-            comparison.predicted,
-            comparison.source,
-            "B",
-        )
-        for comparison in more
-    ]
+    more_rows = [Compared(**asdict(comparison), grade="B") for comparison in more]
     text = render([*rows, *more_rows], pairs, unseen, rebuilt, known.excluded)
     if "--check" in sys.argv:
         sys.exit(text != PAGE.read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ from benchmarks.calibration.compared import compare
 from benchmarks.calibration.harness import Bench
 from benchmarks.calibration.heldout import HeldOut, held_out
 from benchmarks.calibration.pairs import PAIRS, predicted
+from benchmarks.calibration.prediction import Prediction
 from benchmarks.calibration.steps import Step, steps
 from npukb_npu.rows import table
 
@@ -22,7 +23,7 @@ __all__ = ["Change", "changes", "rebuilt", "reductions", "section", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Prediction):
     """What a step does to a kernel's time: the time after it divided by that before it.
 
     ``missing`` says why the model does not know what the step changes, if so.
@@ -30,15 +31,13 @@ class Change:
 
     step: str
     kernel: str
-    published: float
-    predicted: float
-    source: str
     missing: str = ""
 
-    @property
-    def error(self) -> float:
-        """Of the predicted ratio, relative to the published one."""
-        return self.predicted / self.published - 1
+    @classmethod
+    def between(cls, step: str, kernel: str, before: Prediction, after: Prediction) -> Change:
+        """The step from one kernel to another."""
+        published, predicted = after.published / before.published, after.predicted / before.predicted
+        return cls(published, predicted, after.source, step, kernel)
 
 
 #: By the title of the step on the page.
@@ -86,27 +85,24 @@ def changes(pairs: Sequence[Step], unseen: Sequence[HeldOut], sums: Mapping[str,
         # A step is what makes a row out of the one before it.
         before, then = pairs[at - 1], pairs[at]
         what = f"Add of 8192 × 8192 halfs, {before.what.partition(': ')[2] or before.what}"
-        yield Change(title, what, then.published / before.published, then.predicted / before.predicted, then.source)
+        yield Change.between(title, what, before, then)
     kernels = {kernel.what: kernel for kernel in unseen}
     for title, first, second in _UNSEEN:
-        old, new = kernels[first], kernels[second]
-        published, predicted = new.published_us / old.published_us, new.predicted_us / old.predicted_us
-        yield Change(title, first, published, predicted, new.source)
+        yield Change.between(title, first, kernels[first], kernels[second])
     yield from reductions(sums)
 
 
 def reductions(sums: Mapping[str, Step]) -> Iterator[Change]:
     """The steps that are about reductions, out of rows by name."""
     for title, first, second in _SUMS:
-        a, b = sums[first], sums[second]
-        yield Change(title, first, b.published / a.published, b.predicted / a.predicted, b.source)
+        yield Change.between(title, first, sums[first], sums[second])
 
 
 def rebuilt(bench: Bench) -> Iterator[Change]:
     """The steps whose both kernels were written after a description."""
     for pair in PAIRS:
         before, after = pair.published_us
-        yield Change(pair.step, pair.kernel, after / before, predicted(bench, pair), "BEST", pair.missing)
+        yield Change(after / before, predicted(bench, pair), "BEST", pair.step, pair.kernel, pair.missing)
 
 
 def section(made: Sequence[Change]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.calibration.harness import Bench
+from benchmarks.calibration.prediction import Prediction
 from npukernelbench.nouns import Profile
 
 __all__ = ["Step", "steps"]
@@ -17,20 +18,12 @@ SCALAR_PART = 64  # the scalar loop runs on that part of the tensors: its time i
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Prediction):
     """A published time or rate and the prediction."""
 
     section: str
     what: str
     unit: str
-    published: float
-    predicted: float
-    source: str
-
-    @property
-    def error(self) -> float:
-        """Of the prediction, relative to what is published."""
-        return self.predicted / self.published - 1
 
 
 def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
@@ -51,7 +44,7 @@ def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
         ("5: inputs past the L2 cache", 187.68, bypass.time_us),
         ("6: x and y in different bank groups", 184.52, apart.time_us),
     )
-    kernels = [Step("6.2", what, "µs", published, predicted, "ADD2 ADD3") for what, published, predicted in table]
+    kernels = [Step(published, predicted, "ADD2 ADD3", "6.2", what, "µs") for what, published, predicted in table]
     parts = [
         _per_copy("1.4", "GM→UB of 8 KB, one core", 184, one_core, "mte2", 48),
         _per_copy("1.4", "UB→GM of 8 KB, one core", 159, one_core, "mte3", 48),
@@ -60,7 +53,7 @@ def steps(bench: Bench) -> tuple[list[Step], list[Step]]:
         _per_copy("1.4", "GM→UB of 32 KB, 48 cores, past L2", 1031, bypass, "mte2", 48),
     ]
     aligned, odd = _stream(bench, 0), _stream(bench, 32)
-    parts.append(Step("1.5", "rate of transfers at 32 B against 512 B, all cores", "ratio", 0.7, aligned / odd, "OPT"))
+    parts.append(Step(0.7, aligned / odd, "OPT", "1.5", "rate of transfers at 32 B against 512 B, all cores", "ratio"))
     return kernels, parts
 
 
@@ -95,9 +88,8 @@ def _add(
 def _per_copy(section: str, what: str, published: float, profile: Profile, pipe: str, cores: int) -> Step:
     # Busy times are means over all cores of the machine, idle ones included.
     busy_us = profile.counters[f"aiv_{pipe}_time"] * cores
-    return Step(
-        section, what, "ns", published, busy_us * 1e3 / profile.counters[f"aiv_{pipe}_instructions"], "ADD2 ADD3"
-    )
+    predicted = busy_us * 1e3 / profile.counters[f"aiv_{pipe}_instructions"]
+    return Step(published, predicted, "ADD2 ADD3", section, what, "ns")
 
 
 def _stream(bench: Bench, offset: int) -> float:

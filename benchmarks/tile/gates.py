@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, Written, program
+from benchmarks.tile.written import FLOATS, Written, written
 
 __all__ = ["GATES"]
 
 _GE_GLU = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     half = prod(x.shape[axis : x.rank]) // 2
@@ -48,10 +44,6 @@ def ge_glu_v2(x: Input[T], y: Output[T], gelu: Output[T], dim: Attribute[int] = 
 """
 
 _GE_GLU_GRAD = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(dy, x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     half = prod(dy.shape[axis : dy.rank])
@@ -95,6 +87,6 @@ def ge_glu_grad_v2(dy: Input[T], x: Input[T], gelu: Input[T], dx: Output[T], dim
 """
 
 GATES: Mapping[str, Written] = {
-    "GeGluV2": Written(program(_GE_GLU), FLOATS, {"approximate": 0}),
-    "GeGluGradV2": Written(program(_GE_GLU_GRAD), FLOATS, {"approximate": 0}),
+    "GeGluV2": written(_GE_GLU, FLOATS, {"approximate": 0}),
+    "GeGluGradV2": written(_GE_GLU_GRAD, FLOATS, {"approximate": 0}),
 }

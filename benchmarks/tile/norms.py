@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, SINGLE, Written, program
+from benchmarks.tile.written import FLOATS, SINGLE, Written, program, written
 
 __all__ = ["NORMS"]
 
 _ADD_LAYER_NORM = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(x1, gamma):
     share_rows(x1, most=(4096 if x1.itemsize == 2 else 2048))
     y.shape = x1.shape
@@ -35,10 +31,7 @@ def NAME(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Inpu
     scale = buffer(d, float32)
     shift_by = buffer(d, float32)
     bias_row = buffer(d, float32)
-    total = buffer(most, d, float32)
-    means = buffer(most, 1, float32)
-    factor = buffer(most, 1, float32)
-    result = buffer(most, d, T, depth=2)
+    total, means, factor, result = tiles_of_rows()
     sum_out = buffer(most, d, T, depth=2)
     with copy_in as read_weights:
         load(weights, gamma[0], d)
@@ -55,22 +48,21 @@ def NAME(x1: Input[T], x2: Input[T], gamma: Input[T], beta: Input[T], bias: Inpu
         with compute(rows, d) as normalise:
             total[:] = float32(first_term) + float32(second_term) + bias_row
             sum_out[:] = T(total)
-            means[:] = row_sum(total) * part
-            total[:] = total - means
-            factor[:] = 1.0 / sqrt(row_sum(total * total) * part + epsilon)
-            result[:] = T(total * factor * scale + shift_by)
+            normalise_total()
         with copy_out:
             store(y[first * d], result, rows, d)
             store(x[first * d], sum_out, rows, d)
-            store(mean[first], means, rows)
-            store(rstd[first], factor, rows)
+            store_statistics()
 """
 
+
+def _add_layer_norm(kernel: str) -> Written:
+    """For one bias of all rows, and with the sum as an output."""
+    source = program(_ADD_LAYER_NORM, FLOATS).replace("NAME", kernel)
+    return Written(source, FLOATS, {"additional_output": True}, ("bias",), {"bias": 4096})
+
+
 _LAYER_NORM = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(x, gamma):
     share_rows(x, most=4096)
     y.shape = x.shape
@@ -88,10 +80,7 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], 
     shifts = buffer(d, T)
     scale = buffer(d, float32)
     shift_by = buffer(d, float32)
-    total = buffer(most, d, float32)
-    means = buffer(most, 1, float32)
-    factor = buffer(most, 1, float32)
-    result = buffer(most, d, T, depth=2)
+    total, means, factor, result = tiles_of_rows()
     with copy_in as read_weights:
         load(weights, gamma[0], d)
         load(shifts, beta[0], d)
@@ -103,18 +92,13 @@ def layer_norm_v4(x: Input[T], normalized_shape: Input[int32], gamma: Input[T], 
             load(given, x[first * d], rows, d)
         with compute(rows, d) as normalise:
             total[:] = float32(given)
-            means[:] = row_sum(total) * part
-            total[:] = total - means
-            factor[:] = 1.0 / sqrt(row_sum(total * total) * part + epsilon)
-            result[:] = T(total * factor * scale + shift_by)
+            normalise_total()
         with copy_out:
             store(y[first * d], result, rows, d)
-            store(mean[first], means, rows)
-            store(rstd[first], factor, rows)
+            store_statistics()
 """
 
 _PRE_LAYER_NORM = """
-@host
 def plan(x, gamma):
     share_rows(x, most=2048)
     res_out.shape = x.shape
@@ -146,10 +130,6 @@ def pre_layer_norm(x: Input[float32], y: Input[float32], gamma: Input[float32], 
 """
 
 _RMS_NORM_GRAD = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(dy, gamma):
     share_rows_and_columns(dy, most=2048)
     dx.shape = dy.shape
@@ -171,15 +151,13 @@ def rms_norm_grad(dy: Input[T], x: Input[T], rstd: Input[float32], gamma: Input[
     result = buffer(most, d, T, depth=2)
     parts = buffer(used, cut, float32)
     whole = buffer(cut, float32)
-    begin = core() * share
-    end = min(begin + share, n)
+    begin, end = rows_of_core()
     if begin < end:
         with copy_in as read_scale:
             load(scale, gamma[0], d)
         with compute(1, d) as clear:
             own[:] = 0.0
-        for first in range(begin, end, most):
-            rows = min(most, end - first)
+        for first, rows in tiles_between(begin, end):
             with copy_in:
                 load(gradient, dy[first * d], rows, d)
                 load(given, x[first * d], rows, d)
@@ -207,10 +185,6 @@ def rms_norm_grad(dy: Input[T], x: Input[T], rstd: Input[float32], gamma: Input[
 """
 
 _DEEP_NORM_GRAD = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(dy, gamma):
     share_rows_and_columns(dy, most=2048)
     dx.shape = dy.shape
@@ -240,8 +214,7 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
     scaled = buffer(most, d, T, depth=2)
     parts = buffer(used, cut, float32, depth=2)
     whole = buffer(cut, float32, depth=2)
-    begin = core() * share
-    end = min(begin + share, n)
+    begin, end = rows_of_core()
     if begin < end:
         with copy_in as read_scale:
             load(weights, gamma[0], d)
@@ -249,8 +222,7 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
             scale[:] = float32(weights)
             own_beta[:] = 0.0
             own_gamma[:] = 0.0
-        for first in range(begin, end, most):
-            rows = min(most, end - first)
+        for first, rows in tiles_between(begin, end):
             with copy_in:
                 load(gradient, dy[first * d], rows, d)
                 load(residual, x[first * d], rows, d)
@@ -290,18 +262,11 @@ def deep_norm_grad(dy: Input[T], x: Input[T], gx: Input[T], gamma: Input[T], mea
                     store(dgamma[c], whole, cols)
 """
 
-
-def _add_layer_norm(kernel: str) -> Written:
-    """For one bias of all rows, and with the sum as an output."""
-    source = program(_ADD_LAYER_NORM).replace("NAME", kernel)
-    return Written(source, FLOATS, {"additional_output": True}, ("bias",), {"bias": 4096})
-
-
 NORMS: Mapping[str, Written] = {
     "AddLayerNorm": _add_layer_norm("add_layer_norm"),
     "InplaceAddLayerNorm": _add_layer_norm("inplace_add_layer_norm"),
-    "LayerNormV4": Written(program(_LAYER_NORM), FLOATS, given=("gamma", "beta")),
+    "LayerNormV4": written(_LAYER_NORM, FLOATS, given=("gamma", "beta")),
     "PreLayerNorm": Written(program(_PRE_LAYER_NORM), SINGLE),
-    "RmsNormGrad": Written(program(_RMS_NORM_GRAD), FLOATS),
-    "DeepNormGrad": Written(program(_DEEP_NORM_GRAD), FLOATS, sizes={"gamma": 2048}),
+    "RmsNormGrad": written(_RMS_NORM_GRAD, FLOATS),
+    "DeepNormGrad": written(_DEEP_NORM_GRAD, FLOATS, sizes={"gamma": 2048}),
 }

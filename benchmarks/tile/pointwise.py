@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import FLOATS, PLAIN, SINGLE, Written, program
+from benchmarks.tile.written import FLOATS, PLAIN, SINGLE, Written, program, written
 
 __all__ = ["POINTWISE"]
 
 _SPENCE = """
-T = float16, float32
-
-
-@host
 def plan(x):
     share_elements(x)
     y.shape = x.shape
@@ -46,7 +42,6 @@ def spence(x: Input[T], y: Output[T], *, total, share, tile):
 """
 
 _SSCAL = """
-@host
 def plan(x, n):
     share = round_up(ceil_div(n, vector_cores()), 128)
     x_ref.shape = x.shape
@@ -71,10 +66,6 @@ def sscal(x: Input[float32], x_ref: Output[float32], alpha: Attribute[float] = 1
 """
 
 _MSE_LOSS_GRAD = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(predict):
     share_elements(predict)
     y.shape = predict.shape
@@ -100,10 +91,6 @@ def mse_loss_grad_v2(predict: Input[T], label: Input[T], dout: Input[T], y: Outp
 """
 
 _EMA_ADAM = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(grad, var, m, v, s):
     share_elements(grad)
     var_ref.shape = var.shape
@@ -121,18 +108,13 @@ def apply_fused_ema_adam(grad: Input[T], var: Input[T], m: Input[T], v: Input[T]
                          eps: Attribute[float] = 1.0e-8, mode: Attribute[int] = 1,
                          bias_correction: Attribute[bool] = True, weight_decay: Attribute[float] = 0.0,
                          *, total, share, tile):
-    t_grad = buffer(tile, T, depth=2)
-    t_var = buffer(tile, T, depth=2)
-    t_m = buffer(tile, T, depth=2)
-    t_v = buffer(tile, T, depth=2)
+    t_grad, t_var, t_m, t_v = tiles_of_adam()
     t_s = buffer(tile, T, depth=2)
     gradient = buffer(tile, float32)
     moment = buffer(tile, float32)
     spread = buffer(tile, float32)
     weights = buffer(tile, float32)
-    new_var = buffer(tile, T, depth=2)
-    new_m = buffer(tile, T, depth=2)
-    new_v = buffer(tile, T, depth=2)
+    new_var, new_m, new_v = results_of_adam()
     new_s = buffer(tile, T, depth=2)
     power1, power2 = powers_of(beta1, beta2, step[0])
     rate = lr / (1.0 - power1) if bias_correction else lr
@@ -142,9 +124,7 @@ def apply_fused_ema_adam(grad: Input[T], var: Input[T], m: Input[T], v: Input[T]
     for offset, length in own_elements():
         with copy_in:
             load(t_grad, grad[begin + offset], length)
-            load(t_var, var[begin + offset], length)
-            load(t_m, m[begin + offset], length)
-            load(t_v, v[begin + offset], length)
+            load_state_of_adam()
             load(t_s, s[begin + offset], length)
         with compute(length):
             weights[:] = float32(t_var)
@@ -164,10 +144,6 @@ def apply_fused_ema_adam(grad: Input[T], var: Input[T], m: Input[T], v: Input[T]
 """
 
 _CAST = """
-T = float16, bfloat16
-
-
-@host
 def plan(x):
     total = x.size
     share = round_up(ceil_div(total, vector_cores()), 256)
@@ -189,10 +165,6 @@ def cast_math(x: Input[T], y: Output[float32], dst_type: Attribute[int], *, tota
 """
 
 _ADAM_W = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(var, m, v, max_grad_norm):
     share_elements(var)
     var_out.shape = var.shape
@@ -209,17 +181,12 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
                    max_grad_norm_out: Output[T], lr: Attribute[float] = 0.1, beta1: Attribute[float] = 0.1,
                    beta2: Attribute[float] = 0.1, weight_decay: Attribute[float] = 0.1, eps: Attribute[float] = 0.1,
                    amsgrad: Attribute[bool] = False, maximize: Attribute[bool] = False, *, total, share, tile):
-    t_grad = buffer(tile, T, depth=2)
-    t_var = buffer(tile, T, depth=2)
-    t_m = buffer(tile, T, depth=2)
-    t_v = buffer(tile, T, depth=2)
+    t_grad, t_var, t_m, t_v = tiles_of_adam()
     t_most = buffer(tile, T, depth=2)
     gradient = buffer(tile, float32)
     moment = buffer(tile, float32)
     spread = buffer(tile, float32)
-    new_var = buffer(tile, T, depth=2)
-    new_m = buffer(tile, T, depth=2)
-    new_v = buffer(tile, T, depth=2)
+    new_var, new_m, new_v = results_of_adam()
     new_most = buffer(tile, T, depth=2)
     power1, power2 = powers_of(beta1, beta2, step[0] + 1)
     rate = lr / (1.0 - power1)
@@ -228,9 +195,7 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
     taken = beta1 - 1.0 if maximize else 1.0 - beta1
     for offset, length in own_elements():
         with copy_in:
-            load(t_var, var[begin + offset], length)
-            load(t_m, m[begin + offset], length)
-            load(t_v, v[begin + offset], length)
+            load_state_of_adam()
             load(t_grad, grad[begin + offset], length)
             load(t_most, max_grad_norm[begin + offset], length)
         with compute(length):
@@ -250,10 +215,10 @@ def apply_adam_wv2(var: Input[T], m: Input[T], v: Input[T], grad: Input[T], step
 """
 
 POINTWISE: Mapping[str, Written] = {
-    "Spence": Written(program(_SPENCE), PLAIN),
+    "Spence": written(_SPENCE, PLAIN),
     "Sscal": Written(program(_SSCAL), SINGLE, {"incx": 1}),
-    "MseLossGradV2": Written(program(_MSE_LOSS_GRAD), FLOATS, {"reduction": "mean"}),
-    "ApplyFusedEmaAdam": Written(program(_EMA_ADAM), FLOATS),
-    "ApplyAdamWV2": Written(program(_ADAM_W), FLOATS, {"amsgrad": True}, ("max_grad_norm",)),
-    "CastMath": Written(program(_CAST), ("float16", "bfloat16"), {"dst_type": 0}),
+    "MseLossGradV2": written(_MSE_LOSS_GRAD, FLOATS, {"reduction": "mean"}),
+    "ApplyFusedEmaAdam": written(_EMA_ADAM, FLOATS),
+    "ApplyAdamWV2": written(_ADAM_W, FLOATS, {"amsgrad": True}, ("max_grad_norm",)),
+    "CastMath": written(_CAST, ("float16", "bfloat16"), {"dst_type": 0}),
 }

@@ -12,7 +12,7 @@ from benchmarks.tile.gates import GATES
 from benchmarks.tile.norms import NORMS
 from benchmarks.tile.pointwise import POINTWISE
 from benchmarks.tile.reductions import REDUCTIONS
-from benchmarks.tile.written import FLOATS, HALF, PLAIN, SINGLE, Written, program
+from benchmarks.tile.written import FLOATS, HALF, PLAIN, SINGLE, Written, program, written
 
 __all__ = ["PROGRAMS", "Written"]
 
@@ -92,16 +92,18 @@ def unary(kernel: str, expression: str, types: tuple[str, ...] = FLOATS, tile: i
     return elementwise(kernel, ["x"], f"T({expression.replace('x', 'float32(tx)')})", types, tile=tile)
 
 
+def product_added(kernel: str, sign: str, types: tuple[str, ...], tile: int) -> Written:
+    """A tensor, and the product or quotient of two others times a number."""
+    expression = f"T(float32(tinput_data) + float32(tx1) {sign} float32(tx2) * nvalue)"
+    return elementwise(kernel, ["input_data", "x1", "x2"], expression, types, numbers={"value": "T"}, tile=tile)
+
+
 def comparison(kernel: str, condition: str) -> Written:
     """A comparison of two tensors."""
     return elementwise(kernel, ["x1", "x2"], f"bool({condition})", PLAIN, result="bool")
 
 
 _RMS_NORM = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(x, gamma):
     d = gamma.size
     n = x.size // d
@@ -122,14 +124,12 @@ def rms_norm(x: Input[T], gamma: Input[T], y: Output[T], rstd: Output[float32],
     wide = buffer(most, width, float32)
     factor = buffer(most, 1, float32)
     result = buffer(most, width, T, depth=2)
-    begin = core() * share
-    end = min(begin + share, n)
+    begin, end = rows_of_core()
     with copy_in as read_scale:
         load(scale, gamma[0], width)
     with compute(1, width) as widen_scale:
         wide_scale[:] = float32(scale)
-    for first in range(begin, end, most):
-        rows = min(most, end - first)
+    for first, rows in tiles_between(begin, end):
         with copy_in:
             load(a, x[first * d], rows, width)
         with compute(rows, width) as normalise:
@@ -142,10 +142,6 @@ def rms_norm(x: Input[T], gamma: Input[T], y: Output[T], rstd: Output[float32],
 """
 
 _SELECTED_SOFTMAX = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(sel, input1):
     d = input1.shape[input1.rank - 1]
     n = input1.size // d
@@ -177,10 +173,6 @@ def select_reduce_max_d_sub_exp_reduce_sum_d_real_div(sel: Input[bool], input1: 
 """
 
 _SWI_GLU = """
-T = float16, float32, bfloat16
-
-
-@host
 def plan(x, dim):
     axis = dim if dim >= 0 else dim + x.rank
     half = prod(x.shape[axis : x.rank]) // 2
@@ -218,10 +210,6 @@ def swi_glu(x: Input[T], y: Output[T], dim: Attribute[int] = -1, *, n, half, wid
 """
 
 _CROSS = """
-T = float16, float32
-
-
-@host
 def plan(x1, dim):
     axis = dim if dim >= 0 else dim + x1.rank
     if dim == -65530:
@@ -244,15 +232,9 @@ def plan(x1, dim):
 @kernel
 def cross(x1: Input[T], x2: Input[T], y: Output[T], dim: Attribute[int] = -65530, *,
           n, inner, width, cuts, most, units, share):
-    u0 = buffer(most, width, T, depth=2)
-    u1 = buffer(most, width, T, depth=2)
-    u2 = buffer(most, width, T, depth=2)
-    v0 = buffer(most, width, T, depth=2)
-    v1 = buffer(most, width, T, depth=2)
-    v2 = buffer(most, width, T, depth=2)
-    y0 = buffer(most, width, T, depth=2)
-    y1 = buffer(most, width, T, depth=2)
-    y2 = buffer(most, width, T, depth=2)
+    u0, u1, u2 = tiles_of_vectors()
+    v0, v1, v2 = tiles_of_vectors()
+    y0, y1, y2 = tiles_of_vectors()
     begin = core() * share
     for unit in range(begin, min(begin + share, units)):
         first = unit // cuts * most
@@ -278,10 +260,6 @@ def cross(x1: Input[T], x2: Input[T], y: Output[T], dim: Attribute[int] = -65530
 """
 
 _TRIANGLE = """
-T = float16, float32
-
-
-@host
 def plan(x, diagonal):
     cols = x.shape[x.rank - 1]
     height = x.shape[x.rank - 2]
@@ -313,22 +291,8 @@ PROGRAMS: Mapping[str, Written] = {
     "AbsMath": elementwise("abs_math", ["x"], "abs(tx)", PLAIN),
     "AddCustom": elementwise("add_custom", ["x", "y"], "tx + ty", HALF, output="z"),
     "UnalignAdd": elementwise("unalign_add", ["x", "y"], "tx + ty", HALF, output="z"),
-    "Addcdiv": elementwise(
-        "addcdiv",
-        ["input_data", "x1", "x2"],
-        "T(float32(tinput_data) + float32(tx1) / float32(tx2) * nvalue)",
-        SINGLE,
-        numbers={"value": "T"},
-        tile=4096,
-    ),
-    "Addcmul": elementwise(
-        "addcmul",
-        ["input_data", "x1", "x2"],
-        "T(float32(tinput_data) + float32(tx1) * float32(tx2) * nvalue)",
-        FLOATS,
-        numbers={"value": "T"},
-        tile=2048,
-    ),
+    "Addcdiv": product_added("addcdiv", "/", SINGLE, 4096),
+    "Addcmul": product_added("addcmul", "*", FLOATS, 2048),
     "ClipByValue": elementwise(
         "clip_by_value",
         ["x"],
@@ -381,12 +345,12 @@ PROGRAMS: Mapping[str, Written] = {
     "LessEqual": comparison("less_equal", "tx1 <= tx2"),
     "IsFinite": elementwise("is_finite", ["x"], "bool(abs(tx) < inf)", PLAIN, result="bool"),
     "IsInf": elementwise("is_inf", ["x"], "bool(abs(tx) == inf)", PLAIN, result="bool"),
-    "RmsNorm": Written(program(_RMS_NORM), FLOATS),
-    "SelectReduceMaxDSubExpReduceSumDRealDiv": Written(program(_SELECTED_SOFTMAX), FLOATS),
-    "SwiGlu": Written(program(_SWI_GLU), FLOATS),
-    "Cross": Written(program(_CROSS), PLAIN),
-    "Tril": Written(program(_TRIANGLE).replace("NAME", "tril").replace("SIGN", "<="), SINGLE),
-    "Triu": Written(program(_TRIANGLE).replace("NAME", "triu").replace("SIGN", ">="), SINGLE),
+    "RmsNorm": written(_RMS_NORM, FLOATS),
+    "SelectReduceMaxDSubExpReduceSumDRealDiv": written(_SELECTED_SOFTMAX, FLOATS),
+    "SwiGlu": written(_SWI_GLU, FLOATS),
+    "Cross": written(_CROSS, PLAIN),
+    "Tril": Written(program(_TRIANGLE, PLAIN).replace("NAME", "tril").replace("SIGN", "<="), SINGLE),
+    "Triu": Written(program(_TRIANGLE, PLAIN).replace("NAME", "triu").replace("SIGN", ">="), SINGLE),
     **POINTWISE,
     **NORMS,
     **REDUCTIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tile.written import PLAIN, SINGLE, Written, program
+from benchmarks.tile.written import PLAIN, SINGLE, Written, written
 
 __all__ = ["REDUCTIONS"]
 
@@ -37,10 +37,6 @@ def NAME(x: Input[DTYPE], result: Output[DTYPE], n: Attribute[int] = 0, incx: At
 """
 
 _MSE_LOSS = """
-T = float16, float32
-
-
-@host
 def plan(predict):
     total = predict.size
     cores = vector_cores()
@@ -93,5 +89,5 @@ def _vector_sum(kernel: str, dtype: str, term: str, result: str) -> str:
 REDUCTIONS: Mapping[str, Written] = {
     "Sasum": Written(_vector_sum("sasum", "T", "abs(float32(given))", "T(total)"), PLAIN, {"incx": 1}),
     "Snrm2": Written(_vector_sum("snrm2", "float32", "given * given", "sqrt(total)"), SINGLE, {"incx": 1}),
-    "MseLoss": Written(program(_MSE_LOSS), PLAIN, {"reduction": "sum"}),
+    "MseLoss": written(_MSE_LOSS, PLAIN, {"reduction": "sum"}),
 }

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from npukernelbench.nouns import AttributeValue
 
-__all__ = ["FLOATS", "HALF", "PLAIN", "SHORTHANDS", "SINGLE", "Written", "program"]
+__all__ = ["FLOATS", "HALF", "PLAIN", "SHORTHANDS", "SINGLE", "Written", "program", "written"]
 
 HALF, SINGLE = ("float16",), ("float32",)
 FLOATS = ("float16", "float32", "bfloat16")
@@ -92,6 +92,51 @@ end = min(begin + share, n)
 for first in range(begin, end, most):
     rows = min(most, end - first)
 """,
+    r"total, means, factor, result = tiles_of_rows\(\)": """
+total = buffer(most, d, float32)
+means = buffer(most, 1, float32)
+factor = buffer(most, 1, float32)
+result = buffer(most, d, T, depth=2)
+""",
+    r"normalise_total\(\)": """
+means[:] = row_sum(total) * part
+total[:] = total - means
+factor[:] = 1.0 / sqrt(row_sum(total * total) * part + epsilon)
+result[:] = T(total * factor * scale + shift_by)
+""",
+    r"store_statistics\(\)": """
+store(mean[first], means, rows)
+store(rstd[first], factor, rows)
+""",
+    r"begin, end = rows_of_core\(\)": """
+begin = core() * share
+end = min(begin + share, n)
+""",
+    r"for first, rows in tiles_between\(begin, end\):": """
+for first in range(begin, end, most):
+    rows = min(most, end - first)
+""",
+    r"t_grad, t_var, t_m, t_v = tiles_of_adam\(\)": """
+t_grad = buffer(tile, T, depth=2)
+t_var = buffer(tile, T, depth=2)
+t_m = buffer(tile, T, depth=2)
+t_v = buffer(tile, T, depth=2)
+""",
+    r"new_var, new_m, new_v = results_of_adam\(\)": """
+new_var = buffer(tile, T, depth=2)
+new_m = buffer(tile, T, depth=2)
+new_v = buffer(tile, T, depth=2)
+""",
+    r"load_state_of_adam\(\)": """
+load(t_var, var[begin + offset], length)
+load(t_m, m[begin + offset], length)
+load(t_v, v[begin + offset], length)
+""",
+    r"(\w)0, \w1, \w2 = tiles_of_vectors\(\)": r"""
+\g<1>0 = buffer(most, width, T, depth=2)
+\g<1>1 = buffer(most, width, T, depth=2)
+\g<1>2 = buffer(most, width, T, depth=2)
+""",
     r"share_halves\(\)": """
 pieces = max(1, ceil_div(vector_cores(), n))
 width = min(half, min(2048, max(512, round_up(ceil_div(half, pieces), 256))))
@@ -114,9 +159,17 @@ cols = min(width, \1 - c)
 }
 
 
-def program(text: str) -> str:
-    """The whole text of a program: its shorthands written out."""
-    return "".join(_written_out(line) for line in text.lstrip().splitlines(keepends=True))
+def program(text: str, types: tuple[str, ...] = ()) -> str:
+    """The whole text of a program, of which ``text`` has the host function and the kernel: ``T`` stands for ``types``,
+    where there are any, and shorthands are written out.
+    """
+    head = f"T = {', '.join(types)}\n\n\n" if types else ""
+    return f"{head}@host\n" + "".join(_written_out(line) for line in text.lstrip().splitlines(keepends=True))
+
+
+def written(text: str, types: tuple[str, ...], *cases: Any, **more_cases: Any) -> Written:
+    """A program for cases of all types that its ``T`` stands for; the rest is that of :class:`Written`."""
+    return Written(program(text, types), types, *cases, **more_cases)
 
 
 def _written_out(line: str) -> str:

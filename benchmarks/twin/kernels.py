@@ -195,6 +195,22 @@ def _arithmetic(kind: str) -> list[Kernel]:
     ]  # fmt: skip
 
 
+#: Types that are cast, by the mode that NumPy needs no function for.
+_CASTS = {
+    "CAST_RINT": (("float", "half"), ("float", "bfloat16_t"), ("int64_t", "float")),
+    "CAST_NONE": (
+        ("half", "float"),
+        ("bfloat16_t", "float"),
+        ("int32_t", "float"),
+        ("int64_t", "int32_t"),
+        ("int32_t", "int64_t"),
+        ("int16_t", "half"),
+        ("int8_t", "half"),
+        ("uint8_t", "half"),
+    ),
+    "CAST_TRUNC": (("float", "int32_t"), ("float", "int64_t"), ("half", "int8_t")),
+}
+
 KERNELS = (
     *_arithmetic("float"),
     *_arithmetic("half"),
@@ -208,21 +224,8 @@ KERNELS = (
     _unary("Not", "int16_t", _each(np.invert)),
     _scalar("ShiftLeft", "int32_t", lambda z, a: np.left_shift(a, np.int32(3), out=z)),
     _scalar("ShiftRight", "int32_t", lambda z, a: np.right_shift(a, np.int32(3), out=z)),
-    _cast("float", "half", "CAST_RINT"),
-    _cast("half", "float", "CAST_NONE"),
-    _cast("float", "bfloat16_t", "CAST_RINT"),
-    _cast("bfloat16_t", "float", "CAST_NONE"),
-    _cast("float", "int32_t", "CAST_TRUNC"),
+    *(_cast(source, to, mode) for mode, pairs in _CASTS.items() for source, to in pairs),
     _cast("float", "int32_t", "CAST_RINT", np.rint),
     _cast("float", "int16_t", "CAST_FLOOR", np.floor),
-    _cast("float", "int64_t", "CAST_TRUNC"),
-    _cast("int32_t", "float", "CAST_NONE"),
-    _cast("int64_t", "float", "CAST_RINT"),
-    _cast("int64_t", "int32_t", "CAST_NONE"),
-    _cast("int32_t", "int64_t", "CAST_NONE"),
-    _cast("int16_t", "half", "CAST_NONE"),
     _cast("half", "int32_t", "CAST_CEIL", np.ceil),
-    _cast("half", "int8_t", "CAST_TRUNC"),
-    _cast("int8_t", "half", "CAST_NONE"),
-    _cast("uint8_t", "half", "CAST_NONE"),
 )

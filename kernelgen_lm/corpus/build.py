@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kernelgen_lm.corpus.check import BUILT
 from kernelgen_lm.corpus.exclusion import Exclusion, excluded
@@ -30,6 +30,7 @@ from npukernelbench.nouns import Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, load_style
 from npukernelbench.seed import derive
+from npukernelbench.strict import Strict
 
 __all__ = ["VERSION", "BuildConfig", "Shard", "build", "make_sample"]
 
@@ -39,10 +40,8 @@ VERSION = 4
 _SIZED = ("elementwise", "cast", "integer", "rows")
 
 
-class BuildConfig(BaseModel):
+class BuildConfig(Strict):
     """A corpus. Equal values give equal samples."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     samples: int = Field(20_000, ge=1, description="questions to draw; some are of held-out operators, or known ones")
     seed: int = Field(0, description="seed of the whole corpus")

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from npukernelbench.errors import SourceLocation, UsageError
 from npukernelbench.generate.fences import scan, wrap
 from npukernelbench.generate.parsers import DEVICE_SOURCE
+from npukernelbench.strict import Strict
 
 __all__ = [
     "Message",
@@ -29,16 +30,14 @@ __all__ = [
 ]
 
 
-class Message(BaseModel):
+class Message(Strict):
     """One message of the conversation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class Sample(BaseModel):
+class Sample(Strict):
     """One sample; the last message is the answer that is learned.
 
     ``kind``: ``kernel`` (a question and its kernel), ``repair`` (a wrong kernel with the judge's diagnostics and the
@@ -47,8 +46,6 @@ class Sample(BaseModel):
     written in several ways. ``verdict`` is the judge's on the kernel in the answer; empty where there is none.
     ``provenance["benchmark"]`` names the benchmark's task that a sample was made from: such a sample is contaminated.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     kind: Literal["kernel", "repair", "golden", "document", "chat"]

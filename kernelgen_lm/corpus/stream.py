@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from kernelgen_lm.corpus.asking import Asked, ask
 from kernelgen_lm.corpus.exclusion import Exclusion, excluded
@@ -29,6 +29,7 @@ from npukernelbench.nouns import Case, Prompt, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import PromptStyle, load_style
 from npukernelbench.seed import derive
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from kernelgen_lm.judging import Bench
@@ -43,10 +44,8 @@ _FAMILIES: Mapping[str, int] = {"elementwise": 55, "cast": 6, "integer": 5, "row
 _EVERY = 50
 
 
-class Recipe(BaseModel):
+class Recipe(Strict):
     """A stream of questions with tile programs. Equal values give equal samples."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     target: Literal["tile"] = Field(description="what the answers are: programs of the tile language")
     samples: int = Field(ge=1, description="questions to draw; some are of held-out operators, or known ones")

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from kernelgen_lm.training.devices import record
 from kernelgen_lm.training.nano import NanoConfig
 from npukernelbench.errors import UsageError
 from npukernelbench.generate import find_checkpoint
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -32,20 +33,16 @@ __all__ = [
 ]
 
 
-class Lora(BaseModel):
+class Lora(Strict):
     """Low-rank adapters in place of all weights."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rank: int = Field(64, ge=1)
     alpha: int = Field(128, ge=1)
     dropout: float = Field(0.05, ge=0, lt=1)
 
 
-class TrainConfig(BaseModel):
+class TrainConfig(Strict):
     """Settings of every kind of training. Equal values and equal data give the same run on the same machine."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(
         "nano", description="nano: from scratch; else a folder, a name on the hub, a GGUF file or pkg://PACKAGE"

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
@@ -37,10 +39,8 @@ CHAT_TEMPLATE = """{%- for message in messages -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}"""
 
 
-class NanoConfig(BaseModel):
+class NanoConfig(Strict):
     """Size of the small model. The defaults have about 6 million parameters, for a CPU."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     vocabulary: int = Field(2048, ge=300)
     hidden: int = Field(256, ge=16)

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kernelgen_lm.corpus.exclusion import Exclusion
 from kernelgen_lm.formulas.phrases import learn_phrases, phrase_tokenizer
@@ -21,6 +21,7 @@ from kernelgen_lm.training.nano import NanoConfig, make_model
 from kernelgen_lm.training.plain import Tokens, rate_at, restore_state, save_state
 from npukernelbench.errors import UsageError
 from npukernelbench.seed import derive
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     import torch
@@ -33,10 +34,8 @@ _POOL = 24
 _IGNORED = -100
 
 
-class StreamSettings(BaseModel):
+class StreamSettings(Strict):
     """A training run on generated questions; equal values give an equal model on equal machines."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: NanoConfig = NanoConfig(hidden=192, layers=4, heads=4, key_value_heads=2, feed_forward=512, window=1024)
     start: str = Field("", description="folder of a model to go on from, in place of random weights")

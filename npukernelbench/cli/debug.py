@@ -9,7 +9,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import record_once
-from npukernelbench.cli.options import include_option, judging_options, setting_options
+from npukernelbench.cli.options import GivenKernel, include_option, kernel_arguments, kernel_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, UsageError
 
@@ -20,9 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("debug", cls=Command, short_help="Step through a kernel.")
-@click.argument("task")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
-@click.option("--case", "case_id", metavar="ID", help="Case to run on.  [default: the smoke case]")
+@kernel_arguments("Case to run on.  [default: the smoke case]")
 @click.option("--block", default=0, show_default=True, type=click.IntRange(0), help="Block whose core is recorded.")
 @click.option(
     "--core",
@@ -46,16 +44,11 @@ __all__ = ["command"]
     help="Write an argument or memory, as it is at the end, to NAME.npy.",
 )
 @include_option
-@setting_options("track", "seed", "hidden_seed")
-@judging_options
-@click.pass_obj
+@kernel_options()
 def command(
     app: App,
+    given: GivenKernel,
     /,
-    task: str,
-    sources: tuple[str, ...],
-    include: tuple[str, ...],
-    case_id: str | None,
     block: int,
     core: int,
     script: tuple[str, ...],
@@ -76,12 +69,12 @@ def command(
     from npukernelbench.report.verdict import Subject
 
     session = open_session(options)
-    selected = only_task(session, task).task
+    selected = only_task(session, given.task).task
     # Named, since on tracks whose kernels are for all cases `find_case` takes none by itself.
-    case = find_case(selected, case_id or "smoke", session.config.track, session.hidden)
+    case = find_case(selected, given.case_id or "smoke", session.config.track, session.hidden)
     if case is None:
         raise UsageError("one case is run", field="--case", remedy="name it: npukb ls tasks --json lists them")
-    read = read_sources(sources, session.config.track, include)
+    read = read_sources(given.sources, session.config.track, given.include)
     require_complete(read.files, selected, case, session.config.track)
     subject = Subject(selected.name, case.id, candidate_of(read.files), read.paths)
     seen, request = record_once(app, session, case, subject, (block, core))

@@ -9,21 +9,17 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import shared_options
+from npukernelbench.cli.options import reporter_option, run_argument, shared_options
 from npukernelbench.cli.session import open_session
 
 __all__ = ["command"]
 
 
 @click.command("export", cls=Command, short_help="Write a run's samples and results for other tools.")
-@click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "form",
-    metavar="NAME",
-    default="jsonl",
-    show_default=True,
-    help="jsonl or parquet for one row per sample; lm-eval, inspect, junit, pr or hf-dataset for what these read; or "
+@run_argument
+@reporter_option(
+    "jsonl",
+    "jsonl or parquet for one row per sample; lm-eval, inspect, junit, pr or hf-dataset for what these read; or "
     "any other of npukb ls reporters.",
 )
 @click.option(

@@ -9,7 +9,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import check_once, explain_once, judge_once, judge_text
-from npukernelbench.cli.options import include_option, judging_options, setting_options
+from npukernelbench.cli.options import GivenKernel, include_option, kernel_arguments, kernel_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, UsageError
 
@@ -17,11 +17,7 @@ __all__ = ["command"]
 
 
 @click.command("judge", cls=Command, short_help="Judge a kernel's source.")
-@click.argument("task")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "--case", "case_id", metavar="ID", help="Case to judge on.  [default: the smoke case; all on the other tracks]"
-)
+@kernel_arguments("Case to judge on.  [default: the smoke case; all on the other tracks]")
 @click.option(
     "--parser",
     "parser",
@@ -42,16 +38,11 @@ __all__ = ["command"]
     is_flag=True,
     help="Of wrong values: which instruction wrote the first of them, from which operands, and which lines decide it.",
 )
-@setting_options("track", "seed", "hidden_seed", "fail_under")
-@judging_options
-@click.pass_obj
+@kernel_options("fail_under")
 def command(
     app: App,
+    given: GivenKernel,
     /,
-    task: str,
-    sources: tuple[str, ...],
-    include: tuple[str, ...],
-    case_id: str | None,
     truncated: bool,
     compile_only: bool,
     explain: bool,
@@ -75,16 +66,16 @@ def command(
 
     session = open_session(options)
     threshold = Threshold.parse(session.config.fail_under)
-    selected = only_task(session, task).task
+    selected = only_task(session, given.task).task
     hidden = session.hidden
-    case = find_case(selected, case_id, session.config.track, hidden)
+    case = find_case(selected, given.case_id, session.config.track, hidden)
     cases = (case,) if case else (*selected.cases, *(hidden(selected) if hidden else ()))
     at = (selected.name, case.id if case else "")
     if options.get("parser") is None and options.get("strategy") is None:
         if truncated:
             # Only an answer that is read as one can have been cut off: source is judged as it stands.
             raise UsageError("FILE is no answer", field="--truncated", remedy="say how it is read: --parser auto")
-        read = read_sources(sources, session.config.track, include)
+        read = read_sources(given.sources, session.config.track, given.include)
         require_complete(read.files, selected, case, session.config.track)
         subject = Subject(*at, candidate_of(read.files), read.paths)
         verdict = (check_once if compile_only else judge_once)(app, session, cases, subject)
@@ -93,7 +84,7 @@ def command(
     else:
         nothing = Subject(*at, candidate_of({}))
         reason = FinishReason.LENGTH if truncated else FinishReason.STOP
-        subject, verdict = judge_text(app, session, cases, nothing, Completion(read_answer(sources), reason))
+        subject, verdict = judge_text(app, session, cases, nothing, Completion(read_answer(given.sources), reason))
     if explain:
         verdict = explain_once(app, session, cases, subject, verdict)
     if as_json:

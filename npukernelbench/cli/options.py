@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -12,11 +13,16 @@ from npukernelbench.cli.boundary import App
 from npukernelbench.config import Setting, settings
 
 __all__ = [
+    "GivenKernel",
     "executor_options",
     "format_option",
     "include_option",
     "json_option",
     "judging_options",
+    "kernel_arguments",
+    "kernel_options",
+    "reporter_option",
+    "run_argument",
     "setting_option",
     "setting_options",
     "shared_options",
@@ -187,6 +193,63 @@ def format_option(*forms: str) -> Callable[[_F], _F]:
 def judging_options(function: _F) -> _F:
     """What every command that judges and prints takes: the executor's options, ``--json``, the shared ones."""
     return executor_options(json_option(shared_options(function)))
+
+
+#: The folder of a run.
+run_argument = click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
+
+
+def reporter_option(default: str, text: str) -> Callable[[_F], _F]:
+    """``--format`` for what reporters offer."""
+    return click.option("--format", "form", metavar="NAME", default=default, show_default=True, help=text)
+
+
+class GivenKernel(NamedTuple):
+    """A kernel as a command is given it: the task that it answers, its files, folders of headers, and one case."""
+
+    task: str
+    sources: tuple[str, ...]
+    include: tuple[str, ...]
+    case_id: str | None
+
+
+def kernel_arguments(case: str) -> Callable[[_F], _F]:
+    """``TASK FILE... --case ID`` of a command with :func:`kernel_options`; ``case`` is the help of ``--case``."""
+
+    def decorate(function: _F) -> _F:
+        for argument in (
+            click.option("--case", "case_id", metavar="ID", help=case),
+            click.argument("sources", metavar="FILE...", nargs=-1, required=True),
+            click.argument("task"),
+        ):
+            function = argument(function)
+        return function
+
+    return decorate
+
+
+def kernel_options(*more: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """What every command about a given kernel ends with, ``more`` settings among it. The command is called with the
+    :class:`GivenKernel` behind the App.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @click.pass_obj
+        @wraps(function)
+        def command(
+            app: App,
+            /,
+            task: str,
+            sources: tuple[str, ...],
+            include: tuple[str, ...],
+            case_id: str | None,
+            **options: Any,
+        ) -> int:
+            return function(app, GivenKernel(task, sources, include, case_id), **options)
+
+        return setting_options("track", "seed", "hidden_seed", *more)(judging_options(command))
+
+    return decorate
 
 
 def _default(setting: Setting) -> str:

@@ -10,7 +10,7 @@ import click
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
 from npukernelbench.cli.judging import judge_once
-from npukernelbench.cli.options import include_option, judging_options, setting_options
+from npukernelbench.cli.options import GivenKernel, include_option, kernel_arguments, kernel_options
 from npukernelbench.cli.session import find_case, only_task, open_session
 from npukernelbench.errors import ExecutorError, NpukbError
 
@@ -22,9 +22,7 @@ __all__ = ["command"]
 
 
 @click.command("profile", cls=Command, short_help="Show where a kernel's time goes.")
-@click.argument("task")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
-@click.option("--case", "case_id", metavar="ID", help="Case to profile on.  [default: the largest of profile cpu]")
+@kernel_arguments("Case to profile on.  [default: the largest of profile cpu]")
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -32,16 +30,11 @@ __all__ = ["command"]
     help="Also write a trace for Perfetto and CSV tables there.",
 )
 @include_option
-@setting_options("track", "seed", "hidden_seed")
-@judging_options
-@click.pass_obj
+@kernel_options()
 def command(
     app: App,
+    given: GivenKernel,
     /,
-    task: str,
-    sources: tuple[str, ...],
-    include: tuple[str, ...],
-    case_id: str | None,
     out: Path | None,
     as_json: bool,
     **options: Any,
@@ -63,10 +56,10 @@ def command(
     from npukernelbench.tasks.sizes import largest_case
 
     session = open_session(options)
-    selected = only_task(session, task).task
-    named = None if case_id is None else find_case(selected, case_id, session.config.track, session.hidden)
+    selected = only_task(session, given.task).task
+    named = None if given.case_id is None else find_case(selected, given.case_id, session.config.track, session.hidden)
     case = named or largest_case(selected)
-    read = read_sources(sources, session.config.track, include)
+    read = read_sources(given.sources, session.config.track, given.include)
     subject = Subject(selected.name, case.id, candidate_of(read.files), read.paths)
     verdict = judge_once(app, session, (case,), subject, {"profile": "full"})
     profile = next((case_result.profile for case_result in verdict.cases if case_result.profile is not None), None)

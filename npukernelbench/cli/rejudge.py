@@ -10,7 +10,7 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import executor_options, json_option, setting_options, shared_options
+from npukernelbench.cli.options import executor_options, json_option, run_argument, setting_options, shared_options
 from npukernelbench.cli.run import execute
 from npukernelbench.cli.session import open_session
 from npukernelbench.errors import StoreError, UsageError
@@ -27,7 +27,7 @@ __all__ = ["command"]
     lists=("--executor_args", "--strategy_args"),
     short_help="Judge the answers of a run again, without its model.",
 )
-@click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
+@run_argument
 @setting_options("strategy", "strategy_args", "parser", "rules", "checkout", "hidden_seed")
 @executor_options
 @setting_options("jobs", "output_path", "fail_under")

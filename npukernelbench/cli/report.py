@@ -9,21 +9,17 @@ import click
 
 from npukernelbench.cli.boundary import App
 from npukernelbench.cli.group import Command
-from npukernelbench.cli.options import json_option, shared_options
+from npukernelbench.cli.options import json_option, reporter_option, run_argument, shared_options
 from npukernelbench.cli.session import open_session
 
 __all__ = ["command"]
 
 
 @click.command("report", cls=Command, short_help="Show the results of a finished run again.")
-@click.argument("directory", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "form",
-    metavar="NAME",
-    default="summary",
-    show_default=True,
-    help="How to present them: summary, table, markdown, json, html (a page, written into FOLDER), or another of "
+@run_argument
+@reporter_option(
+    "summary",
+    "How to present them: summary, table, markdown, json, html (a page, written into FOLDER), or another of "
     "npukb ls reporters.",
 )
 @json_option

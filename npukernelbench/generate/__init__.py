@@ -6,74 +6,56 @@ Extraction itself is :func:`npukernelbench.generate.extract.extract`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from npukernelbench.generate.ask import answers, make_backend
-    from npukernelbench.generate.backend import (
-        Backend,
-        Capabilities,
-        Described,
-        Furnished,
-        GenerationFault,
-        GenerationRequest,
-        GenerationResult,
-        NoArgs,
-        Preferences,
-        SamplingParams,
-        TextBackend,
-    )
-    from npukernelbench.generate.checkpoint import Place, checkpoint_facts, find_checkpoint
-    from npukernelbench.generate.extract import Parser, candidate_of
-    from npukernelbench.generate.fences import wrap
-    from npukernelbench.generate.repair import feedback, next_prompt
-    from npukernelbench.generate.thinking import split_thinking
-    from npukernelbench.nouns.knowledge import Hints
+from npukernelbench.lazy import lazily, names_of
 
-__all__ = [
-    "Backend",
-    "Capabilities",
-    "Described",
-    "Furnished",
-    "GenerationFault",
-    "GenerationRequest",
-    "GenerationResult",
-    "Hints",
-    "NoArgs",
-    "Parser",
-    "Place",
-    "Preferences",
-    "SamplingParams",
-    "TextBackend",
-    "answers",
-    "candidate_of",
-    "checkpoint_facts",
-    "feedback",
-    "find_checkpoint",
-    "make_backend",
-    "next_prompt",
-    "split_thinking",
-    "wrap",
-]
+if TYPE_CHECKING:
+    from npukernelbench.generate.ask import answers as answers
+    from npukernelbench.generate.ask import make_backend as make_backend
+    from npukernelbench.generate.backend import Backend as Backend
+    from npukernelbench.generate.backend import Capabilities as Capabilities
+    from npukernelbench.generate.backend import Described as Described
+    from npukernelbench.generate.backend import Furnished as Furnished
+    from npukernelbench.generate.backend import GenerationFault as GenerationFault
+    from npukernelbench.generate.backend import GenerationRequest as GenerationRequest
+    from npukernelbench.generate.backend import GenerationResult as GenerationResult
+    from npukernelbench.generate.backend import NoArgs as NoArgs
+    from npukernelbench.generate.backend import Preferences as Preferences
+    from npukernelbench.generate.backend import SamplingParams as SamplingParams
+    from npukernelbench.generate.backend import TextBackend as TextBackend
+    from npukernelbench.generate.checkpoint import Place as Place
+    from npukernelbench.generate.checkpoint import checkpoint_facts as checkpoint_facts
+    from npukernelbench.generate.checkpoint import find_checkpoint as find_checkpoint
+    from npukernelbench.generate.extract import Parser as Parser
+    from npukernelbench.generate.extract import candidate_of as candidate_of
+    from npukernelbench.generate.fences import wrap as wrap
+    from npukernelbench.generate.repair import feedback as feedback
+    from npukernelbench.generate.repair import next_prompt as next_prompt
+    from npukernelbench.generate.thinking import split_thinking as split_thinking
+    from npukernelbench.nouns.knowledge import Hints as Hints
 
 _MODULES = {
-    "answers": "ask",
-    "make_backend": "ask",
-    "Hints": ".nouns.knowledge",
-    "Parser": "extract",
-    "Place": "checkpoint",
-    "candidate_of": "extract",
-    "checkpoint_facts": "checkpoint",
-    "feedback": "repair",
-    "find_checkpoint": "checkpoint",
-    "next_prompt": "repair",
-    "split_thinking": "thinking",
-    "wrap": "fences",
+    ".nouns.knowledge": ("Hints",),
+    "ask": ("answers", "make_backend"),
+    "backend": (
+        "Backend",
+        "Capabilities",
+        "Described",
+        "Furnished",
+        "GenerationFault",
+        "GenerationRequest",
+        "GenerationResult",
+        "NoArgs",
+        "Preferences",
+        "SamplingParams",
+        "TextBackend",
+    ),
+    "checkpoint": ("Place", "checkpoint_facts", "find_checkpoint"),
+    "extract": ("Parser", "candidate_of"),
+    "fences": ("wrap",),
+    "repair": ("feedback", "next_prompt"),
+    "thinking": ("split_thinking",),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES.get(name, 'backend')}", __name__), name)
+__all__ = names_of(_MODULES)
+__getattr__ = lazily(__name__, _MODULES)

@@ -8,34 +8,18 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from npukernelbench.errors import BackendError
 from npukernelbench.nouns import Case, Completion, Prompt, SampleKey, Task
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from npukernelbench.generate.strategy import Bench
 
-__all__ = [
-    "Backend",
-    "Capabilities",
-    "Described",
-    "Furnished",
-    "GenerationFault",
-    "GenerationRequest",
-    "GenerationResult",
-    "NoArgs",
-    "Preferences",
-    "SamplingParams",
-    "TextBackend",
-    "transport_arguments",
-]
 
-
-class NoArgs(BaseModel):
+class NoArgs(Strict):
     """Arguments of a backend or executor that takes none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True, slots=True)

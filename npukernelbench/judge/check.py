@@ -115,16 +115,13 @@ def allclose(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimi
     """An element is wrong if it is more than ``atol + rtol * |expected|`` away, as tensor libraries compare."""
     if dtype.is_exact:
         return exact(actual, expected, dtype, limits)
-    usual, bound = DEFAULT_LIMITS[dtype], limits or DEFAULT_LIMITS[dtype]
+    bound = limits or DEFAULT_LIMITS[dtype]
     sum_of_both = bound.rtol > 0
     # An `Allowance` has no sum of both limits, but rtol·(|expected| + atol/rtol) is the same.
     small = bound.atol / bound.rtol if sum_of_both else 0.0
     allowance = Allowance(0.0 if sum_of_both else bound.atol, bound.rtol, small)
-    stats = measure(actual, expected, dtype, (Allowance(usual.atol, usual.rtol), allowance))
-    metrics = _metrics(stats, dtype, stats.outside[0])
-    failed = ErrorStats([stats.outside[1]], stats.size, stats.non_finite)
     outside = f"more than {bound.atol:.3g} + {bound.rtol:.3g} of the expected value away"
-    return _element_wise(actual, expected, dtype, allowance, failed, metrics, outside)
+    return _beyond(allowance, actual, expected, dtype, outside)
 
 
 def ulp(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
@@ -132,12 +129,9 @@ def ulp(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | 
     if dtype.is_exact:
         return exact(actual, expected, dtype, limits)
     units, floor = (limits.rtol, limits.atol) if limits else (_DEFAULT_ULPS, 0.0)
-    usual, allowance = DEFAULT_LIMITS[dtype], Allowance(atol=floor, units=units)
-    stats = measure(actual, expected, dtype, (Allowance(usual.atol, usual.rtol), allowance))
-    metrics = _metrics(stats, dtype, stats.outside[0])
-    failed = ErrorStats([stats.outside[1]], stats.size, stats.non_finite)
+    allowance = Allowance(atol=floor, units=units)
     outside = f"more than {units:.3g} units in the last place away"
-    return _element_wise(actual, expected, dtype, allowance, failed, metrics, outside)
+    return _beyond(allowance, actual, expected, dtype, outside)
 
 
 def exact(actual: Array, expected: Array, dtype: DType, limits: ToleranceLimits | None) -> CheckResult:
@@ -255,6 +249,14 @@ def _exact_float(actual: Array, expected: Array, dtype: DType) -> CheckResult:
     metrics = _metrics(stats, dtype, stats.outside[0])
     strict = measure(actual, rounded, dtype, (nothing,))
     return _element_wise(actual, rounded, dtype, nothing, strict, metrics, "not equal to the rounded reference")
+
+
+def _beyond(allowance: Allowance, actual: Array, expected: Array, dtype: DType, outside: str) -> CheckResult:
+    """The result of a policy that refuses elements outside ``allowance``; its metrics are counted by usual limits."""
+    usual = DEFAULT_LIMITS[dtype]
+    stats = measure(actual, expected, dtype, (Allowance(usual.atol, usual.rtol), allowance))
+    failed = ErrorStats([stats.outside[1]], stats.size, stats.non_finite)
+    return _element_wise(actual, expected, dtype, allowance, failed, _metrics(stats, dtype, stats.outside[0]), outside)
 
 
 def _metrics(stats: ErrorStats, dtype: DType, outside: int) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from npukernelbench.errors import ExecutorError, TaskError
 from npukernelbench.judge.check import Checker, CheckResult, exact
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from npukernelbench.nouns.execution import Argument, Array
+
+    Tensors: TypeAlias = Mapping[str, Array | list[Array]]
 
 __all__ = ["Comparison", "Mismatch", "compare", "mismatches"]
 
@@ -54,8 +56,8 @@ def compare(
     task: Task,
     case: Case,
     checker: Checker,
-    outputs: Mapping[str, Array | list[Array]],
-    expected: Mapping[str, Array | list[Array]],
+    outputs: Tensors,
+    expected: Tensors,
     *,
     inputs: Mapping[str, Argument],
     seed: int,
@@ -79,13 +81,7 @@ def compare(
     return Comparison(outcome, tuple(diagnostics), _merge(results))
 
 
-def mismatches(
-    task: Task,
-    case: Case,
-    checker: Checker,
-    outputs: Mapping[str, Array | list[Array]],
-    expected: Mapping[str, Array | list[Array]],
-) -> Iterator[Mismatch]:
+def mismatches(task: Task, case: Case, checker: Checker, outputs: Tensors, expected: Tensors) -> Iterator[Mismatch]:
     """The outputs of which single elements are wrong, in output order. Raises what :func:`compare` raises."""
     for output in _pair(case, outputs, expected):
         result = _check_form(output) or _check_values(task, case, output, checker)
@@ -93,9 +89,7 @@ def mismatches(
             yield Mismatch(output.name, output.spec.dtype, output.actual, result.wrong)
 
 
-def _pair(
-    case: Case, outputs: Mapping[str, Array | list[Array]], expected: Mapping[str, Array | list[Array]]
-) -> Iterator[_Output]:
+def _pair(case: Case, outputs: Tensors, expected: Tensors) -> Iterator[_Output]:
     for name, spec in case.outputs.items():
         if name not in outputs:
             raise ExecutorError(f"the executor returned no output '{name}'")

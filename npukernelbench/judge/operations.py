@@ -12,10 +12,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from npukernelbench.nouns import Case, Core, DType, Task, TensorCase
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 from npukernelbench.tasks.sizes import input_bytes, output_bytes
 
 __all__ = ["Operations", "least_operations"]
@@ -32,10 +33,8 @@ class Operations(NamedTuple):
     products: float
 
 
-class _Products(BaseModel):
+class _Products(Strict):
     """An entry of ``operations.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     extents: dict[str, str] = Field(min_length=1)
     products: str

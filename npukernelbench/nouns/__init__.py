@@ -8,8 +8,9 @@ The names load lazily, module by module: a list of tasks needs neither samples n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from npukernelbench.lazy import lazily, names_of
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.dtypes import DType as DType
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
     from npukernelbench.nouns.trace import Step as Step
     from npukernelbench.nouns.trace import Watched as Watched
 
-#: The names of each module.
+#: All public names of each module; the modules do not list them again.
 _MODULES = {
     "dtypes": ("DType",),
     "evidence": ("Analysis", "CoreCost", "Diagnostic", "LineCost", "Profile", "Span", "Suggestion"),
@@ -132,14 +133,5 @@ _MODULES = {
     ),
     "trace": ("Operand", "Recorded", "Recording", "Step", "Watched"),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    # The next access finds the name without this function.
-    globals()[name] = found
-    return found
+__all__ = names_of(_MODULES)
+__getattr__ = lazily(__name__, _MODULES)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["DType"]
-
 
 class _Facts(NamedTuple):
     itemsize: int

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from npukernelbench.nouns.outcomes import Severity
 
-__all__ = ["Analysis", "CoreCost", "Diagnostic", "LineCost", "Profile", "Span", "Suggestion"]
-
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     #: Values of one argument: a tensor, a list of tensors, or None (optional input absent).
     Argument: TypeAlias = "Array | list[Array] | None"
 
-__all__ = [
-    "Allocation",
-    "Artifact",
-    "CompileRequest",
-    "CompileResult",
-    "Observation",
-    "RunRequest",
-    "Touched",
-    "named_tensors",
-]
-
 
 class Allocation(str, Enum):
     """What surrounds a kernel's buffers in global memory."""

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from npukernelbench.nouns.dtypes import DType
 
-__all__ = ["Extent", "HiddenAxis", "HiddenForm", "HiddenRange", "ValueClass"]
-
 #: An extent of a shape: a number, or text such as ``d``, ``d / 2``, ``n|1`` and ``...``.
 Extent: TypeAlias = int | str
 _Item: TypeAlias = bool | int | float | str

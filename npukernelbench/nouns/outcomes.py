@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["PROMPTED_TRACKS", "Outcome", "Owner", "Severity", "Stage", "Tier", "Track"]
-
 
 class Stage(str, Enum):
     """The stages of one sample, in order; every stage has its own time-out and its own set of outcomes."""

@@ -13,11 +13,13 @@ from typing import ClassVar
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 
 __all__ = [
+    "After",
     "Aggregate",
     "Aggregates",
     "CallRow",
     "Calls",
     "Cost",
+    "Counted",
     "Optimised",
     "Results",
     "SampleRow",
@@ -42,6 +44,17 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How many samples there are, and of how many problems. ``valid`` are the samples that say something about the
+    model.
+    """
+
+    samples: int
+    problems: int
+    valid: int
+
+
+@dataclass(frozen=True, slots=True)
 class Shares:
     """A share over both denominators: samples that say something about the model, and all. None when none counted."""
 
@@ -50,12 +63,9 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Counted):
     """What some samples of a run reached. Keys of mappings are k, baseline and p, as texts."""
 
-    samples: int
-    problems: int
-    valid: int
     infra: int
     compile_at_1: Shares
     correct_at_1: Shares
@@ -77,12 +87,9 @@ class Aggregates:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Counted):
     """Counts of samples. Outcomes and owners that do not occur are left out."""
 
-    samples: int
-    problems: int
-    valid: int
     compiled: int
     correct: int
     outcomes: Mapping[Outcome, int]
@@ -101,36 +108,18 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
-    """What conversations with tools had reached after so many calls of check and judge; ``made`` made as many."""
+class After:
+    """Where conversations stood after so many calls, or so many judged kernels. ``made`` is how many conversations made
+    as many.
+    """
 
     calls: int
     made: int
-    correct: Shares
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """What models did with their tools. ``paid`` are calls of check and judge, ``judged`` those of judge alone, by
-    outcome; ``rules`` says how many of those broke a rule of the hardware, and ``violations_per_call`` how many rules
-    one broke on average, None without any.
-    """
-
-    paid: int
-    judged: int
-    free: int
-    malformed: int
-    refused: int
-    faults: int
-    outcomes: Mapping[Outcome, int]
-    rules: Mapping[str, int]
-    violations_per_call: float | None
-    after: tuple[CallRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EffortRow:
-    """Where conversations stood after so many judged kernels; ``made`` made as many.
+class EffortRow(After):
+    """Where conversations stood after so many judged kernels.
 
     ``solved`` is the share with a kernel that is right on public cases, ``speedup`` the geometric mean over those of
     the first right kernel's time divided by the best one's. ``fast_golden`` is per p the share with a kernel that is
@@ -138,8 +127,6 @@ class EffortRow:
     spent by then; None where it is not known.
     """
 
-    calls: int
-    made: int
     solved: float
     speedup: float | None
     tokens: float
@@ -185,12 +172,29 @@ class Optimised:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """Tokens as backends counted them; ``reasoning`` is part of ``completion``."""
+class CallRow(After):
+    """What conversations with tools had reached after so many calls of check and judge."""
 
-    prompt: int = 0
-    completion: int = 0
-    reasoning: int = 0
+    correct: Shares
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What models did with their tools. ``paid`` are calls of check and judge, ``judged`` those of judge alone, by
+    outcome; ``rules`` says how many of those broke a rule of the hardware, and ``violations_per_call`` how many rules
+    one broke on average, None without any.
+    """
+
+    paid: int
+    judged: int
+    free: int
+    malformed: int
+    refused: int
+    faults: int
+    outcomes: Mapping[Outcome, int]
+    rules: Mapping[str, int]
+    violations_per_call: float | None
+    after: tuple[CallRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,15 @@ class Cost:
 
     amount: float
     currency: str = "USD"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens as backends counted them; ``reasoning`` is part of ``completion``."""
+
+    prompt: int = 0
+    completion: int = 0
+    reasoning: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,26 +10,6 @@ from typing import Any, NamedTuple
 from npukernelbench.nouns.evidence import Diagnostic, Profile
 from npukernelbench.nouns.outcomes import Outcome, Owner, Stage, Tier, Track
 
-__all__ = [
-    "INCLUDE_FOLDER",
-    "LAUNCH_FILE",
-    "CallStatus",
-    "Candidate",
-    "CaseResult",
-    "Completion",
-    "FinishReason",
-    "Message",
-    "Prompt",
-    "Sample",
-    "SampleKey",
-    "TokenUsage",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-    "Verdict",
-]
-
-
 #: Where files of a candidate lie that its author took from elsewhere: an include path of every compilation.
 INCLUDE_FOLDER = "include"
 #: Says which function of a candidate of the launch track is called, and with what.

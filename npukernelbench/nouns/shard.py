@@ -11,8 +11,6 @@ from npukernelbench.seed import derive
 if TYPE_CHECKING:
     from npukernelbench.nouns.sample import SampleKey
 
-__all__ = ["Shard"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shard:

@@ -16,24 +16,6 @@ from npukernelbench.nouns.dtypes import DType
 from npukernelbench.nouns.hidden import HiddenForm
 from npukernelbench.nouns.outcomes import Track
 
-__all__ = [
-    "AttributeSpec",
-    "AttributeValue",
-    "Case",
-    "CaseInput",
-    "Core",
-    "Golden",
-    "InputSpec",
-    "OutputSpec",
-    "Presence",
-    "Task",
-    "TensorCase",
-    "TensorShape",
-    "Tolerance",
-    "ToleranceLimits",
-    "ValueSpec",
-]
-
 # The types of attributes that operator definitions know; lists are tuples, so that cases stay frozen.
 AttributeValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 

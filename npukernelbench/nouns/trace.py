@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from npukernelbench.nouns.dtypes import DType
 
-__all__ = ["Operand", "Recorded", "Recording", "Step", "Watched"]
-
 
 @dataclass(frozen=True, slots=True)
 class Watched:

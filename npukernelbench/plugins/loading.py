@@ -23,13 +23,13 @@ from npukernelbench import hookspecs
 from npukernelbench.errors import ConfigError, PluginError, UsageError
 from npukernelbench.plugins.registry import (
     BUILTIN,
+    Distributed,
     Quarantined,
     Register,
     Registration,
     Registry,
     canonical,
     check_offer,
-    describe_origin,
     did_you_mean,
 )
 from npukernelbench.plugins.rules import PluginManager, Rejected, check_api_version, check_hooks
@@ -72,34 +72,19 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PluginInfo:
+class PluginInfo(Distributed):
     """An installed and working plugin. ``provides`` maps a kind (``backend``) to the names offered."""
 
-    name: str
-    distribution: str
-    version: str
     hooks: tuple[str, ...] = ()
     provides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first_party: bool = False
 
-    @property
-    def origin(self) -> str:
-        """Where it comes from, in words."""
-        return describe_origin(self.name, self.distribution, self.version)
-
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Distributed):
     """A plugin before it is loaded."""
 
-    name: str
-    distribution: str
-    version: str
     first_party: bool
-
-    @property
-    def origin(self) -> str:
-        return describe_origin(self.name, self.distribution, self.version)
 
 
 class Plugins:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from npukernelbench.errors import NpukbError, PluginError, UsageError
 
-__all__ = ["BUILTIN", "Quarantined", "Register", "Registration", "Registry", "canonical", "did_you_mean"]
+__all__ = ["BUILTIN", "Distributed", "Quarantined", "Register", "Registration", "Registry", "canonical", "did_you_mean"]
 
 #: Name of the plugin that holds the harness's own registrations.
 BUILTIN = "builtin"
@@ -98,25 +98,31 @@ def _import(module_name: str, attributes: str) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class Distributed:
+    """A plugin by name, and the distribution that it is of; ``distribution`` and ``version`` may be empty."""
+
+    name: str
+    distribution: str
+    version: str
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in words."""
+        return describe_origin(self.name, self.distribution, self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined(Distributed):
     """A plugin that is set aside: it failed to import or to validate, or a hook of it raised.
 
     ``attempted`` lists what it offered before it failed, as ``(kind, name)``; ``complete`` says that there was nothing
     else.
     """
 
-    name: str
-    distribution: str
-    version: str
     error: str
     traceback: str
     attempted: frozenset[tuple[str, str]] = frozenset()
     complete: bool = False
-
-    @property
-    def origin(self) -> str:
-        """Where it comes from, in words."""
-        return describe_origin(self.name, self.distribution, self.version)
 
     def could_provide(self, kind: str, name: str) -> bool:
         """Whether the plugin would, or for all that is known might, have offered ``name``."""

@@ -86,8 +86,8 @@ def softmax(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def fused_matmul_softmax_grad(
-    softmaxOutput: NDArray[np.float64],  # noqa: N803
-    gradOutput: NDArray[np.float64],  # noqa: N803
+    softmaxOutput: NDArray[np.float64],
+    gradOutput: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Gradient at the scores of an attention: ``(g - sum(s * g)) * s`` along the last axis.

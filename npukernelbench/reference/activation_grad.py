@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from npukernelbench.reference.arrays import Floats
 
 __all__ = ["fast_gelu_grad", "geglu_grad", "gelu_grad", "swiglu_grad"]
 
-_Floats = NDArray[np.float64]
 
-
-def fast_gelu_grad(dy: _Floats, x: _Floats) -> _Floats:
+def fast_gelu_grad(dy: Floats, x: Floats) -> Floats:
     """``dy`` times the derivative of ``x * sigmoid(1.702 * x)``: ``p * (1 + 1.702 * x * (1 - p))``."""
     # x and the factor enter the slope by their product alone, so that both swishes share one function.
     return dy * _swish_slope(1.702 * x)
 
 
-def gelu_grad(dy: _Floats, x: _Floats, y: _Floats) -> _Floats:
+def gelu_grad(dy: Floats, x: Floats, y: Floats) -> Floats:
     """``dy`` times the derivative of the tanh form of GELU. ``y``, its value, takes no part."""
     # The operator has y as an input, but the derivative follows from x.
     del y
     return dy * _gelu_slope(x, 1)
 
 
-def geglu_grad(dy: _Floats, x: _Floats, gelu: _Floats, dim: int, approximate: int, activate_left: bool) -> _Floats:
+def geglu_grad(dy: Floats, x: Floats, gelu: Floats, dim: int, approximate: int, activate_left: bool) -> Floats:
     """Gradient of ``gelu(a) * b`` at ``x``, whose halves along ``dim`` are ``a`` and ``b``, or ``b`` and ``a``.
 
     ``da = dy * b * gelu'(a)`` and ``db = dy * gelu``, with ``gelu`` as the forward pass saved it. ``a`` is the first
@@ -38,19 +37,19 @@ def geglu_grad(dy: _Floats, x: _Floats, gelu: _Floats, dim: int, approximate: in
     return np.concatenate((da, db) if activate_left else (db, da), axis=dim)
 
 
-def swiglu_grad(y_grad: _Floats, x: _Floats, dim: int) -> _Floats:
+def swiglu_grad(y_grad: Floats, x: Floats, dim: int) -> Floats:
     """Gradient of ``a * sigmoid(a) * b`` at ``x``, whose halves along ``dim`` are ``a`` and ``b``."""
     a, b = np.split(x, 2, axis=dim)
     return np.concatenate((y_grad * b * _swish_slope(a), y_grad * a * _sigmoid(a)), axis=dim)
 
 
-def _swish_slope(t: _Floats) -> _Floats:
+def _swish_slope(t: Floats) -> Floats:
     """``p * (1 + t * (1 - p))`` with ``p = sigmoid(t)``."""
     # sigmoid(-t) rather than 1 - sigmoid(t), which loses all digits for large t.
     return np.asarray(_sigmoid(t) * (1.0 + t * _sigmoid(-t)))
 
 
-def _gelu_slope(x: _Floats, approximate: int) -> _Floats:
+def _gelu_slope(x: Floats, approximate: int) -> Floats:
     """Derivative of GELU in its exact (0) or tanh (1) form."""
     from scipy.special import erfc
 
@@ -67,7 +66,7 @@ def _gelu_slope(x: _Floats, approximate: int) -> _Floats:
     return np.asarray(p + x * p * _sigmoid(-inner) * factor * (1.0 + 3.0 * 0.044715 * x * x))
 
 
-def _sigmoid(x: _Floats) -> _Floats:
+def _sigmoid(x: Floats) -> Floats:
     from scipy.special import expit
 
     return np.asarray(expit(x))

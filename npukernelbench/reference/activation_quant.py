@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npukernelbench.reference.activation import gelu_by_name, swiglu
+from npukernelbench.reference.arrays import Floats
 
 __all__ = ["dequant_swiglu_quant", "gelu_quant"]
 
-_Floats = NDArray[np.float64]
-
 
 def gelu_quant(
-    x: _Floats, input_scale: _Floats | None, input_offset: _Floats | None, approximate: str, quant_mode: str
-) -> tuple[_Floats, _Floats]:
+    x: Floats, input_scale: Floats | None, input_offset: Floats | None, approximate: str, quant_mode: str
+) -> tuple[Floats, Floats]:
     """GELU of ``x``, quantised to int8; scale and offset are single values or one per element of the last axis.
 
     ``static``: ``gelu * input_scale + input_offset``, and an empty ``out_scale``. ``dynamic``: with ``v = gelu *
@@ -34,15 +33,15 @@ def gelu_quant(
 
 def dequant_swiglu_quant(
     x: NDArray[Any],
-    weight_scale: _Floats | None,
-    activation_scale: _Floats | None,
+    weight_scale: Floats | None,
+    activation_scale: Floats | None,
     bias: NDArray[Any] | None,
-    quant_scale: _Floats | None,
-    quant_offset: _Floats | None,
+    quant_scale: Floats | None,
+    quant_offset: Floats | None,
     group_index: NDArray[np.integer[Any]] | None,
     activate_left: bool,
     quant_mode: str,
-) -> tuple[_Floats, _Floats]:
+) -> tuple[Floats, Floats]:
     """``silu(a) * b`` of the halves of ``(x + bias) * weight_scale * activation_scale``, quantised to int8.
 
     Consecutive groups of rows, ``group_index[g]`` of them, use row ``g`` of ``weight_scale``, ``quant_scale`` and
@@ -56,7 +55,7 @@ def dequant_swiglu_quant(
     if groups is not None and groups.size != x.shape[0]:
         raise ValueError(f"group_index sums to {groups.size}, but x has {x.shape[0]} rows")
 
-    def picked(table: _Floats) -> _Floats:
+    def picked(table: Floats) -> Floats:
         wide = table.reshape(-1, table.shape[-1])
         chosen = wide[0] if groups is None else wide[groups]
         # A row of the table for each row of x, the same along its other axes.
@@ -78,7 +77,7 @@ def dequant_swiglu_quant(
     return _clip(value if quant_offset is None else value + picked(quant_offset)), np.empty(0)
 
 
-def _dynamic(value: _Floats) -> tuple[_Floats, _Floats]:
+def _dynamic(value: Floats) -> tuple[Floats, Floats]:
     """``value / scale`` and ``scale = max |value| / 127`` along the last axis; a row of zeros stays zero."""
     # 127 and not 128: a largest magnitude of either sign must fit into int8.
     scale = np.abs(value).max(axis=-1, keepdims=True) / 127.0
@@ -86,5 +85,5 @@ def _dynamic(value: _Floats) -> tuple[_Floats, _Floats]:
     return _clip(np.divide(value, scale, out=np.zeros_like(value), where=scale > 0.0)), scale
 
 
-def _clip(value: _Floats) -> _Floats:
+def _clip(value: Floats) -> Floats:
     return np.clip(value, -128.0, 127.0)

@@ -7,17 +7,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from npukernelbench.reference.arrays import Floats
+
 __all__ = ["flash_attention", "mla"]
 
-_Floats = NDArray[np.float64]
 
 #: How often the statistics of a row are repeated along their last axis: one block of 32 bytes.
 _REPEATS = 8
 
 
 def flash_attention(
-    query: _Floats, key: _Floats, value: _Floats, scale_value: float, head_num: int
-) -> tuple[_Floats, _Floats, _Floats]:
+    query: Floats, key: Floats, value: Floats, scale_value: float, head_num: int
+) -> tuple[Floats, Floats, Floats]:
     """``softmax(scale * Q K^T) V`` per batch and head for ``[B, S, H]``: largest scores, sums of powers, result.
 
     ``H`` holds ``head_num`` heads one behind the other. The first two results, of shape ``[B, head_num, S, 8]``, are
@@ -43,14 +44,14 @@ def flash_attention(
 
 
 def mla(
-    query_nope: _Floats,
-    query_rope: _Floats,
-    kv_nope_cache: _Floats,
-    kv_rope_cache: _Floats,
+    query_nope: Floats,
+    query_rope: Floats,
+    kv_nope_cache: Floats,
+    kv_rope_cache: Floats,
     block_tables: NDArray[np.int32],
     q_seqlen_list: tuple[int, ...],
     k_seqlen_list: tuple[int, ...],
-) -> _Floats:
+) -> Floats:
     """Multi-head latent attention over a paged cache, without a mask.
 
     Sequence ``s`` has ``q_seqlen_list[s]`` of the query tokens, in order, and ``k_seqlen_list[s]`` cached tokens, of
@@ -80,7 +81,7 @@ def mla(
     return result
 
 
-def _weighted(scores: _Floats, values: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+def _weighted(scores: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
     """Largest score and sum of powers per row, and the values weighted by the softmax of the scores."""
     largest = scores.max(axis=-1)
     # Less the largest score, so that nothing overflows.
@@ -89,5 +90,5 @@ def _weighted(scores: _Floats, values: _Floats) -> tuple[_Floats, _Floats, _Floa
     return largest, sums, powers @ values / sums[..., np.newaxis]
 
 
-def _repeated(statistics: _Floats) -> _Floats:
+def _repeated(statistics: Floats) -> Floats:
     return np.repeat(statistics[..., np.newaxis], _REPEATS, axis=-1)

@@ -47,6 +47,6 @@ def masked_cumsum(x: NDArray[np.float64], mask: NDArray[np.bool_], dim: int) -> 
     return np.asarray(np.cumsum(x * mask, axis=dim))
 
 
-def matrix_scalar_multiplication(A: NDArray[np.float64], s: float) -> NDArray[np.float64]:  # noqa: N803 - its name
+def matrix_scalar_multiplication(A: NDArray[np.float64], s: float) -> NDArray[np.float64]:
     """``y = A * s``, any shape. ``s`` counts as the float32 that a kernel receives."""
     return A * float(np.float32(s))

@@ -7,29 +7,28 @@ count as the float32 that a kernel receives, and ``1 - beta`` is the exact diffe
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from npukernelbench.reference.arrays import Floats
 
 __all__ = ["adagrad", "adam", "lamb", "rmsprop", "sgd"]
 
-_Array = NDArray[np.float64]
 
-
-def adagrad(param: _Array, grad: _Array, accum: _Array, lr: float, eps: float) -> _Array:
+def adagrad(param: Floats, grad: Floats, accum: Floats, lr: float, eps: float) -> Floats:
     """``param - lr * grad / (sqrt(accum + grad^2) + eps)``. Source: ``torch.optim.Adagrad``."""
     return param - _single(lr) * grad / (np.sqrt(accum + np.square(grad)) + _single(eps))
 
 
 def adam(
-    param: _Array,
-    grad: _Array,
-    m: _Array,
-    v: _Array,
+    param: Floats,
+    grad: Floats,
+    m: Floats,
+    v: Floats,
     beta1: float,
     beta2: float,
     lr: float,
     eps: float,
     step: int,
-) -> _Array:
+) -> Floats:
     """``param - lr * mean / (sqrt(square) + eps)`` with bias-corrected running averages.
 
     ``mean = (beta1 * m + (1 - beta1) * grad) / (1 - beta1^step)``,
@@ -43,7 +42,7 @@ def adam(
     return param - _single(lr) * mean / (np.sqrt(square) + _single(eps))
 
 
-def lamb(param: _Array, m: _Array, v: _Array, lr: float, eps: float) -> _Array:
+def lamb(param: Floats, m: Floats, v: Floats, lr: float, eps: float) -> Floats:
     """``param - lr * trust * r`` with ``r = m / (sqrt(v) + eps)`` and ``trust = |param| / (|r| + eps)``.
 
     The norms are Euclidean, over all elements. Source: You et al., arXiv 1904.00962, without weight decay and bias
@@ -54,14 +53,14 @@ def lamb(param: _Array, m: _Array, v: _Array, lr: float, eps: float) -> _Array:
     return np.asarray(param - _single(lr) * trust * ratio)
 
 
-def rmsprop(param: _Array, grad: _Array, v: _Array, lr: float, alpha: float, eps: float) -> _Array:
+def rmsprop(param: Floats, grad: Floats, v: Floats, lr: float, alpha: float, eps: float) -> Floats:
     """``param - lr * grad / (sqrt(alpha * v + (1 - alpha) * grad^2) + eps)``. Source: ``torch.optim.RMSprop``."""
     decay = _single(alpha)
     square = decay * v + (1.0 - decay) * np.square(grad)
     return param - _single(lr) * grad / (np.sqrt(square) + _single(eps))
 
 
-def sgd(param: _Array, grad: _Array, velocity: _Array, momentum: float, lr: float) -> _Array:
+def sgd(param: Floats, grad: Floats, velocity: Floats, momentum: float, lr: float) -> Floats:
     """``param - lr * (momentum * velocity + grad)``. Source: ``torch.optim.SGD`` with momentum, no dampening."""
     return param - _single(lr) * (_single(momentum) * velocity + grad)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from npukernelbench.reference.arrays import Floats
 
 __all__ = [
     "average_pooling_1d",
@@ -21,44 +22,42 @@ __all__ = [
     "max_pooling_3d",
 ]
 
-_Array = NDArray[np.float64]
 
-
-def average_pooling_1d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def average_pooling_1d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Means of windows over the last axis; padding is zeros that count. Source: ``torch.nn.AvgPool1d``."""
     return _pool(x, 1, (kernel_size, stride, padding), 0.0, np.add) / kernel_size
 
 
-def average_pooling_2d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def average_pooling_2d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Means of windows over the last two axes; padding is zeros that count. Source: ``torch.nn.AvgPool2d``."""
     return _pool(x, 2, (kernel_size, stride, padding), 0.0, np.add) / kernel_size**2
 
 
-def average_pooling_3d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def average_pooling_3d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Means of windows over the last three axes; padding is zeros that count. Source: ``torch.nn.AvgPool3d``."""
     return _pool(x, 3, (kernel_size, stride, padding), 0.0, np.add) / kernel_size**3
 
 
-def max_pooling_1d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def max_pooling_1d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Largest elements of windows over the last axis; padding never wins, NaN does. Source: ``torch.nn.MaxPool1d``."""
     return _pool(x, 1, (kernel_size, stride, padding), -np.inf, np.maximum)
 
 
-def max_pooling_2d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def max_pooling_2d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Largest elements of windows over the last two axes; padding never wins, NaN does. Source:
     ``torch.nn.MaxPool2d``."""
     return _pool(x, 2, (kernel_size, stride, padding), -np.inf, np.maximum)
 
 
-def max_pooling_3d(x: _Array, kernel_size: int, stride: int, padding: int) -> _Array:
+def max_pooling_3d(x: Floats, kernel_size: int, stride: int, padding: int) -> Floats:
     """Largest elements of windows over the last three axes; padding never wins, NaN does. Source:
     ``torch.nn.MaxPool3d``."""
     return _pool(x, 3, (kernel_size, stride, padding), -np.inf, np.maximum)
 
 
 def _pool(
-    x: _Array, axes: int, window: tuple[int, int, int], fill: float, combine: Callable[[Any, Any], _Array]
-) -> _Array:
+    x: Floats, axes: int, window: tuple[int, int, int], fill: float, combine: Callable[[Any, Any], Floats]
+) -> Floats:
     """Windows over the last ``axes`` axes reduced by ``combine``, one axis after the other."""
     kernel_size, stride, padding = window
     # Sums and maxima over a box are those over its axes one by one, which is far less work.

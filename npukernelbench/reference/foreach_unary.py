@@ -132,7 +132,7 @@ def reciprocal(x: _Tensors) -> _Tensors:
     return [np.reciprocal(item) for item in x]
 
 
-def round_off_number(x: _Tensors, roundMode: NDArray[Any]) -> _Tensors:  # noqa: N803 - the operator's own name
+def round_off_number(x: _Tensors, roundMode: NDArray[Any]) -> _Tensors:
     """``y`` is ``x`` rounded to a whole number, or its fraction, as the one element of ``roundMode`` says.
 
     1: to nearest, ties to even. 2: down. 3: up. 4: to nearest, ties away from zero. 5: towards zero. 6: to the odd one

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npukernelbench.reference.arrays import Floats
+
 __all__ = [
     "gemm",
     "gemv",
@@ -26,48 +28,47 @@ __all__ = [
     "quant_matmul",
 ]
 
-_Floats = NDArray[np.float64]
 _Bytes = NDArray[np.int8]
 _Ends = NDArray[np.int64]
 
 
-def matmul(a: _Floats, b: _Floats) -> _Floats:
+def matmul(a: Floats, b: Floats) -> Floats:
     """``c = a @ b`` for ``[m, k]`` and ``[k, n]``, or for ``[batch, m, k]`` and ``[batch, k, n]`` batch by batch."""
     return np.asarray(a @ b)
 
 
-def matmul_add(a: _Floats, b: _Floats, c: _Floats) -> _Floats:
+def matmul_add(a: Floats, b: Floats, c: Floats) -> Floats:
     """``d = a @ b + c`` for ``[m, k]``, ``[k, n]`` and ``[m, n]``."""
     return np.asarray(a @ b + c)
 
 
-def matmul_bias(a: _Floats, b: _Floats, bias: _Floats) -> _Floats:
+def matmul_bias(a: Floats, b: Floats, bias: Floats) -> Floats:
     """``d = a @ b + bias`` for ``[m, k]``, ``[k, n]`` and ``[n]``: the bias goes to every row."""
     return np.asarray(a @ b + bias)
 
 
-def gemm(a: _Floats, b: _Floats, c: _Floats, alpha: float, beta: float) -> _Floats:
+def gemm(a: Floats, b: Floats, c: Floats, alpha: float, beta: float) -> Floats:
     """``d = alpha * (a @ b) + beta * c``; the factors count as the float32 that a kernel receives. Source: BLAS SGEMM
     without transposition."""
     return np.asarray(_single(alpha) * (a @ b) + _single(beta) * c)
 
 
-def gemv(a: _Floats, x: _Floats, y: _Floats, alpha: float, beta: float) -> _Floats:
+def gemv(a: Floats, x: Floats, y: Floats, alpha: float, beta: float) -> Floats:
     """``out = alpha * (a @ x) + beta * y`` for ``[m, n]``, ``[n]`` and ``[m]``; the factors count as the float32 that a
     kernel receives. Source: BLAS SGEMV without transposition."""
     return np.asarray(_single(alpha) * (a @ x) + _single(beta) * y)
 
 
 def group_gemm(
-    a: _Floats,
-    b: _Floats,
-    c: _Floats,
-    alpha: _Floats,
-    beta: _Floats,
-    mList: tuple[int, ...],  # noqa: N803 - the operator's names
-    kList: tuple[int, ...],  # noqa: N803
-    nList: tuple[int, ...],  # noqa: N803
-) -> _Floats:
+    a: Floats,
+    b: Floats,
+    c: Floats,
+    alpha: Floats,
+    beta: Floats,
+    mList: tuple[int, ...],
+    kList: tuple[int, ...],
+    nList: tuple[int, ...],
+) -> Floats:
     """``D_i = alpha_i * (A_i @ B_i) + beta_i * C_i`` for every group, row-major one behind the other.
 
     ``A_i`` is ``[m_i, k_i]``, ``B_i`` ``[k_i, n_i]``, ``C_i`` ``[m_i, n_i]``; ``a``, ``b`` and ``c`` hold them flat and
@@ -86,7 +87,7 @@ def group_gemm(
     return result
 
 
-def grouped_matmul_slice_m(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:  # noqa: N803
+def grouped_matmul_slice_m(a: Floats, b: Floats, groupList: _Ends) -> Floats:
     """Rows of ``a`` (``[m, k]``) times the matrix of their group in ``b`` (``[groups, k, n]``), flat.
 
     Group ``g`` has the rows from ``groupList[g - 1]`` (0 for the first) up to ``groupList[g]``, exclusive.
@@ -97,7 +98,7 @@ def grouped_matmul_slice_m(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     return result.reshape(-1)
 
 
-def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:  # noqa: N803
+def grouped_matmul_slice_k(a: Floats, b: Floats, groupList: _Ends) -> Floats:
     """``C_g = A[:, s:e] @ b[s:e]`` for every group, row-major one behind the other; 0 for empty groups.
 
     ``A`` is ``[m, k]`` and lies in ``a`` column by column; ``b`` is ``[k, n]``. Group ``g`` goes from ``groupList[g -
@@ -112,18 +113,14 @@ def grouped_matmul_slice_k(a: _Floats, b: _Floats, groupList: _Ends) -> _Floats:
     return result.reshape(-1)
 
 
-def quant_matmul(a: _Bytes, b: _Bytes, scale: _Floats, per_token_scale: _Floats) -> _Floats:
+def quant_matmul(a: _Bytes, b: _Bytes, scale: Floats, per_token_scale: Floats) -> Floats:
     """``d_ij = (a @ b)_ij * scale_j * per_token_scale_i`` for int8 ``[m, k]`` and ``[k, n]``, accumulated exactly."""
     return np.asarray(_wide(a) @ _wide(b) * scale * per_token_scale[:, np.newaxis])
 
 
 def grouped_matmul_slice_m_per_token_dequant(
-    a: _Bytes,
-    b: _Bytes,
-    scale: _Floats,
-    per_token_scale: _Floats,
-    groupList: _Ends,  # noqa: N803
-) -> _Floats:
+    a: _Bytes, b: _Bytes, scale: Floats, per_token_scale: Floats, groupList: _Ends
+) -> Floats:
     """:func:`grouped_matmul_slice_m` of int8 matrices, element ``(i, j)`` of group ``g`` times ``scale[g, j]`` and
     ``per_token_scale[i]``."""
     result = np.empty((a.shape[0], b.shape[2]))
@@ -134,12 +131,8 @@ def grouped_matmul_slice_m_per_token_dequant(
 
 
 def grouped_matmul_slice_k_per_token_dequant(
-    a: _Bytes,
-    b: _Bytes,
-    scale: _Floats,
-    per_token_scale: _Floats,
-    groupList: _Ends,  # noqa: N803
-) -> _Floats:
+    a: _Bytes, b: _Bytes, scale: Floats, per_token_scale: Floats, groupList: _Ends
+) -> Floats:
     """:func:`grouped_matmul_slice_k` of int8 matrices, element ``(i, j)`` of group ``g`` times ``scale[g, j]`` and
     ``per_token_scale[g, i]``."""
     # The factors come after the sum, which is then one of integers and exact.
@@ -157,7 +150,7 @@ def _groups(ends: _Ends, total: int) -> Iterator[tuple[int, slice]]:
         yield group, slice(start, end)
 
 
-def _wide(matrix: NDArray[Any]) -> _Floats:
+def _wide(matrix: NDArray[Any]) -> Floats:
     return matrix.astype(np.float64)
 
 

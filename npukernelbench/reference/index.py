@@ -16,8 +16,8 @@ def gather(
     x: NDArray[Any],
     indices: NDArray[Any],
     axis: NDArray[np.int64],
-    batchDims: int,  # noqa: N803 - the operator's own name
-    negativeIndexSupport: bool,  # noqa: N803
+    batchDims: int,
+    negativeIndexSupport: bool,
 ) -> NDArray[Any]:
     """Slices of ``x`` along ``axis`` (one element), chosen by ``indices``, separately for each of the leading
     ``batchDims`` axes that both share.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from npukernelbench.reference.arrays import Floats
+
 __all__ = ["cross_entropy_loss", "cross_entropy_loss_grad", "mse_loss", "mse_loss_grad"]
 
-_Floats = NDArray[np.float64]
 _Labels = NDArray[np.int64]
 
 
@@ -24,7 +25,7 @@ def mse_loss(predict: NDArray[np.float64], label: NDArray[np.float64], reduction
     raise ValueError(f"reduction must be none, mean or sum, not {reduction!r}")
 
 
-def mse_loss_grad(predict: _Floats, label: _Floats, dout: _Floats, reduction: str) -> _Floats:
+def mse_loss_grad(predict: Floats, label: Floats, dout: Floats, reduction: str) -> Floats:
     """``2 * (predict - label) * dout``, divided by the number of elements if ``reduction`` is ``mean``."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"reduction must be none, mean or sum, not {reduction!r}")
@@ -32,15 +33,15 @@ def mse_loss_grad(predict: _Floats, label: _Floats, dout: _Floats, reduction: st
 
 
 def cross_entropy_loss(
-    input: _Floats,
+    input: Floats,
     target: _Labels,
-    weight: _Floats | None,
+    weight: Floats | None,
     reduction: str,
     ignore_index: int,
     label_smoothing: float,
     lse_square_scale_for_zloss: float,
     return_zloss: bool,
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Cross entropy of rows of logits ``[n, c]`` with one class per row, as ``torch.nn.functional.cross_entropy``.
 
     Returns the loss (rank 0, or ``[n]`` unreduced), ``log_prob = input - lse`` with ``lse = log(sum(exp(input)))``,
@@ -68,17 +69,17 @@ def cross_entropy_loss(
 
 
 def cross_entropy_loss_grad(
-    grad_loss: _Floats,
-    log_prob: _Floats,
+    grad_loss: Floats,
+    log_prob: Floats,
     target: _Labels,
-    weight: _Floats | None,
-    grad_zloss: _Floats | None,
-    lse_for_zloss: _Floats | None,
+    weight: Floats | None,
+    grad_zloss: Floats | None,
+    lse_for_zloss: Floats | None,
     reduction: str,
     ignore_index: int,
     label_smoothing: float,
     lse_square_scale_for_zloss: float,
-) -> _Floats:
+) -> Floats:
     """Gradient of :func:`cross_entropy_loss` at its logits, with ``p = exp(log_prob)``.
 
     Row by row ``d * ((1 - s) * w_t * (p - onehot) + s / c * (p * sum(w) - w))``, where ``d`` is ``grad_loss``, divided
@@ -102,14 +103,14 @@ def cross_entropy_loss_grad(
     return np.asarray(grad)
 
 
-def _divisor(weights: _Floats, reduction: str) -> float:
+def _divisor(weights: Floats, reduction: str) -> float:
     """What a reduced loss is divided by, given the weights of the rows that count."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"reduction must be none, mean or sum, not {reduction!r}")
     return float(weights.sum()) if reduction == "mean" else 1.0
 
 
-def _log_sum_exp(x: _Floats) -> _Floats:
+def _log_sum_exp(x: Floats) -> Floats:
     largest = x.max(axis=1)
     # Less the largest logit, so that nothing overflows.
     return np.asarray(largest + np.log(np.exp(x - largest[:, None]).sum(axis=1)))

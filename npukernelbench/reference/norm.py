@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from npukernelbench.reference.arrays import Floats
+
 __all__ = [
     "add_layer_norm",
     "add_rms_norm",
@@ -26,10 +28,8 @@ __all__ = [
     "rms_norm",
 ]
 
-_Floats = NDArray[np.float64]
 
-
-def rms_norm(x: _Floats, gamma: _Floats, epsilon: float) -> tuple[_Floats, _Floats]:
+def rms_norm(x: Floats, gamma: Floats, epsilon: float) -> tuple[Floats, Floats]:
     """``rstd = 1 / sqrt(mean(x^2) + epsilon)`` over the axes that ``gamma`` covers, ``y = x * rstd * gamma``.
 
     Returns ``y`` of the shape of ``x`` and ``rstd`` with extent 1 in the normalized axes. ``epsilon`` counts as the
@@ -40,37 +40,35 @@ def rms_norm(x: _Floats, gamma: _Floats, epsilon: float) -> tuple[_Floats, _Floa
     return x * rstd * gamma, rstd
 
 
-def add_rms_norm(x1: _Floats, x2: _Floats, gamma: _Floats, epsilon: float) -> tuple[_Floats, _Floats, _Floats]:
+def add_rms_norm(x1: Floats, x2: Floats, gamma: Floats, epsilon: float) -> tuple[Floats, Floats, Floats]:
     """:func:`rms_norm` of ``x = x1 + x2``; returns ``y``, ``rstd`` and ``x``."""
     x = x1 + x2
     return (*rms_norm(x, gamma, epsilon), x)
 
 
-def inplace_add_rms_norm(x1: _Floats, x2: _Floats, gamma: _Floats, epsilon: float) -> tuple[_Floats, _Floats, _Floats]:
+def inplace_add_rms_norm(x1: Floats, x2: Floats, gamma: Floats, epsilon: float) -> tuple[Floats, Floats, Floats]:
     """:func:`add_rms_norm` whose ``y`` replaces ``x1`` and whose ``x`` replaces ``x2``; ``y``, ``rstd``, ``x``."""
     return add_rms_norm(x1, x2, gamma, epsilon)
 
 
-def add_rms_norm_cast(
-    x1: _Floats, x2: _Floats, gamma: _Floats, epsilon: float
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+def add_rms_norm_cast(x1: Floats, x2: Floats, gamma: Floats, epsilon: float) -> tuple[Floats, Floats, Floats, Floats]:
     """:func:`add_rms_norm` with its ``y`` in two types; returns ``y1`` (float32), ``y2``, ``rstd`` and ``x``."""
     y, rstd, x = add_rms_norm(x1, x2, gamma, epsilon)
     return y, y, rstd, x
 
 
 def add_rms_norm_quant(
-    x1: _Floats,
-    x2: _Floats,
-    gamma: _Floats,
-    scales1: _Floats,
-    scales2: _Floats | None,
+    x1: Floats,
+    x2: Floats,
+    gamma: Floats,
+    scales1: Floats,
+    scales2: Floats | None,
     zero_points1: NDArray[np.generic] | None,
     zero_points2: NDArray[np.generic] | None,
     axis: int,
     epsilon: float,
     div_mode: bool,
-) -> tuple[_Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """:func:`add_rms_norm`, quantised once or twice: ``clip(y / scales + zero_points, -128, 127)`` before rounding.
 
     ``div_mode`` false multiplies by the scales instead. Scales and zero points have the shape of ``gamma``; an absent
@@ -81,7 +79,7 @@ def add_rms_norm_quant(
         raise ValueError(f"axis must be that of the last dimension, not {axis}")
     y, _, x = add_rms_norm(x1, x2, gamma, epsilon)
 
-    def quantised(scales: _Floats, zero_points: NDArray[np.generic] | None) -> _Floats:
+    def quantised(scales: Floats, zero_points: NDArray[np.generic] | None) -> Floats:
         scaled = y / scales if div_mode else y * scales
         return np.clip(scaled if zero_points is None else scaled + zero_points.astype(np.float64), -128.0, 127.0)
 
@@ -90,12 +88,12 @@ def add_rms_norm_quant(
 
 
 def layer_norm(
-    x: _Floats,
+    x: Floats,
     normalized_shape: NDArray[np.int64],
-    gamma: _Floats | None,
-    beta: _Floats | None,
+    gamma: Floats | None,
+    beta: Floats | None,
     epsilon: float,
-) -> tuple[_Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """``y = (x - mean) * rstd * gamma + beta`` over the trailing axes of extents ``normalized_shape``.
 
     Absent ``gamma`` is 1, absent ``beta`` 0. Returns ``y``, ``mean`` and ``rstd``. Source: Ba, Kiros and Hinton, arXiv
@@ -110,7 +108,7 @@ def layer_norm(
     return (y if beta is None else y + beta), mean, rstd
 
 
-def pre_layer_norm(x: _Floats, y: _Floats, gamma: _Floats, beta: _Floats, epsilon: float) -> _Floats:
+def pre_layer_norm(x: Floats, y: Floats, gamma: Floats, beta: Floats, epsilon: float) -> Floats:
     """:func:`layer_norm` of ``x + y`` over the axes of ``gamma``; the normalised tensor only."""
     total = x + y
     mean, rstd = moments(total, gamma.ndim, epsilon)
@@ -118,14 +116,8 @@ def pre_layer_norm(x: _Floats, y: _Floats, gamma: _Floats, beta: _Floats, epsilo
 
 
 def add_layer_norm(
-    x1: _Floats,
-    x2: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
-    bias: _Floats | None,
-    epsilon: float,
-    additional_output: bool,
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+    x1: Floats, x2: Floats, gamma: Floats, beta: Floats, bias: Floats | None, epsilon: float, additional_output: bool
+) -> tuple[Floats, Floats, Floats, Floats]:
     """:func:`layer_norm` of ``x = x1 + x2 + bias`` over the axes of ``gamma``.
 
     ``bias`` has the shape of ``gamma`` or of ``x1``; absent, it is 0. Returns ``y``, ``mean``, ``rstd`` and ``x``,
@@ -137,14 +129,8 @@ def add_layer_norm(
 
 
 def inplace_add_layer_norm(
-    x1: _Floats,
-    x2: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
-    bias: _Floats | None,
-    epsilon: float,
-    additional_output: bool,
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+    x1: Floats, x2: Floats, gamma: Floats, beta: Floats, bias: Floats | None, epsilon: float, additional_output: bool
+) -> tuple[Floats, Floats, Floats, Floats]:
     """:func:`add_layer_norm` whose ``y`` replaces ``x1``; ``x`` replaces ``x2`` if ``additional_output``, which
     otherwise stays as it is. Returns ``y``, ``mean``, ``rstd`` and the new ``x2``."""
     y, mean, rstd, x = add_layer_norm(x1, x2, gamma, beta, bias, epsilon, additional_output)
@@ -152,8 +138,8 @@ def inplace_add_layer_norm(
 
 
 def deep_norm(
-    x: _Floats, gx: _Floats, beta: _Floats, gamma: _Floats, alpha: float, epsilon: float
-) -> tuple[_Floats, _Floats, _Floats]:
+    x: Floats, gx: Floats, beta: Floats, gamma: Floats, alpha: float, epsilon: float
+) -> tuple[Floats, Floats, Floats]:
     """:func:`layer_norm` of ``alpha * x + gx`` over the axes of ``gamma``; returns ``mean``, ``rstd`` and ``y``.
 
     Source: Wang et al., arXiv 2203.00555.
@@ -164,15 +150,15 @@ def deep_norm(
 
 
 def batch_norm(
-    x: _Floats,
-    weight: _Floats,
-    bias: _Floats,
-    running_mean: _Floats,
-    running_var: _Floats,
+    x: Floats,
+    weight: Floats,
+    bias: Floats,
+    running_mean: Floats,
+    running_var: Floats,
     epsilon: float,
     momentum: float,
     is_training: bool,
-) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Normalisation per channel (axis 1) over all other axes.
 
     In training by the batch's mean and biased variance; the running statistics move towards the batch's mean and
@@ -198,15 +184,15 @@ def batch_norm(
 
 
 def group_norm_swish(
-    x: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
+    x: Floats,
+    gamma: Floats,
+    beta: Floats,
     num_groups: int,
     data_format: str,
     eps: float,
     activate_swish: bool,
     swish_scale: float,
-) -> tuple[_Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """``z = (x - mean) * rstd * gamma + beta`` per sample and group of channels (axis 1), then
     ``y = z * sigmoid(scale * z)``.
 
@@ -224,7 +210,7 @@ def group_norm_swish(
     return y, mean[..., 0], rstd[..., 0]
 
 
-def moments(x: _Floats, axes: int, epsilon: float) -> tuple[_Floats, _Floats]:
+def moments(x: Floats, axes: int, epsilon: float) -> tuple[Floats, Floats]:
     """Mean and ``1 / sqrt(biased variance + epsilon)`` over that many trailing axes, which keep extent 1."""
     over = tuple(range(x.ndim - axes, x.ndim))
     mean = x.mean(axis=over, keepdims=True)
@@ -233,7 +219,7 @@ def moments(x: _Floats, axes: int, epsilon: float) -> tuple[_Floats, _Floats]:
     return mean, np.asarray(1.0 / np.sqrt(variance + _single(epsilon)))
 
 
-def grouped(x: _Floats, num_groups: int) -> _Floats:
+def grouped(x: Floats, num_groups: int) -> Floats:
     """``x`` of shape ``[samples, channels, ...]`` as ``[samples, groups, values]``."""
     if num_groups < 1 or x.shape[1] % num_groups:
         raise ValueError(f"{x.shape[1]} channels do not make {num_groups} groups")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from npukernelbench.reference.arrays import Floats
 from npukernelbench.reference.norm import grouped
 
 __all__ = [
@@ -23,10 +23,8 @@ __all__ = [
     "rms_norm_grad",
 ]
 
-_Floats = NDArray[np.float64]
 
-
-def rms_norm_grad(dy: _Floats, x: _Floats, rstd: _Floats, gamma: _Floats) -> tuple[_Floats, _Floats]:
+def rms_norm_grad(dy: Floats, x: Floats, rstd: Floats, gamma: Floats) -> tuple[Floats, Floats]:
     """Gradients of ``y = x * rstd * gamma`` with ``rstd = 1 / sqrt(mean(x^2) + epsilon)`` over the axes of ``gamma``.
 
     With ``g = dy * gamma`` and ``xhat = x * rstd``, ``dx = rstd * (g - xhat * mean(g * xhat))``; ``dgamma`` is the sum
@@ -39,8 +37,8 @@ def rms_norm_grad(dy: _Floats, x: _Floats, rstd: _Floats, gamma: _Floats) -> tup
 
 
 def add_layer_norm_grad(
-    dy: _Floats, x1: _Floats, x2: _Floats, rstd: _Floats, mean: _Floats, gamma: _Floats, dsum: _Floats | None
-) -> tuple[_Floats, _Floats, _Floats]:
+    dy: Floats, x1: Floats, x2: Floats, rstd: Floats, mean: Floats, gamma: Floats, dsum: Floats | None
+) -> tuple[Floats, Floats, Floats]:
     """Gradients of the layer normalization of ``x1 + x2``: ``dx`` (plus ``dsum`` if given), ``dgamma`` and ``dbeta``.
 
     ``dsum`` is the gradient that reaches ``x1 + x2`` on another way.
@@ -50,8 +48,8 @@ def add_layer_norm_grad(
 
 
 def deep_norm_grad(
-    dy: _Floats, x: _Floats, gx: _Floats, gamma: _Floats, mean: _Floats, rstd: _Floats, alpha: float
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+    dy: Floats, x: Floats, gx: Floats, gamma: Floats, mean: Floats, rstd: Floats, alpha: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Gradients of the layer normalization of ``alpha * x + gx``: ``dx = alpha * dgx``, ``dgx``, ``dbeta``,
     ``dgamma``."""
     factor = float(np.float32(alpha))
@@ -63,27 +61,27 @@ def deep_norm_grad(
 class GroupNorm(NamedTuple):
     """``z = xhat * gamma + beta``, where ``xhat`` is ``x`` normalised per sample and group."""
 
-    mean: _Floats
-    rstd: _Floats
-    x: _Floats
-    gamma: _Floats
-    beta: _Floats
+    mean: Floats
+    rstd: Floats
+    x: Floats
+    gamma: Floats
+    beta: Floats
     num_groups: int
 
 
 def group_norm_swish_grad(
-    dy: _Floats,
-    mean: _Floats,
-    rstd: _Floats,
-    x: _Floats,
-    gamma: _Floats,
-    beta: _Floats,
+    dy: Floats,
+    mean: Floats,
+    rstd: Floats,
+    x: Floats,
+    gamma: Floats,
+    beta: Floats,
     num_groups: int,
     data_format: str,
     swish_scale: float,
     dgamma_is_require: bool,
     dbeta_is_require: bool,
-) -> tuple[_Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """Gradients of ``y = z * sigmoid(scale * z)``, ``z = xhat * gamma + beta``, normalised per sample and group.
 
     ``mean`` and ``rstd`` have shape ``[samples, num_groups]``. Returns ``dx`` and, empty unless required, the sums
@@ -95,7 +93,7 @@ def group_norm_swish_grad(
         raise ValueError(f"data_format must be NCHW, not {data_format!r}")
     factor = float(np.float32(swish_scale))
 
-    def slope(z: _Floats) -> _Floats:
+    def slope(z: Floats) -> Floats:
         # `expit(-t)` rather than `1 - expit(t)`, which loses all digits for large t.
         return np.asarray(expit(factor * z) * (1.0 + factor * z * expit(-factor * z)))
 
@@ -104,8 +102,8 @@ def group_norm_swish_grad(
 
 
 def group_norm_then_grad(
-    slope: Callable[[_Floats], _Floats], dy: _Floats, normalised: GroupNorm
-) -> tuple[_Floats, _Floats, _Floats]:
+    slope: Callable[[Floats], Floats], dy: Floats, normalised: GroupNorm
+) -> tuple[Floats, Floats, Floats]:
     """Gradients at ``x``, ``gamma`` and ``beta`` of a function of the normalised ``z`` that has this slope."""
     mean, rstd, x, gamma, beta, num_groups = normalised
     channel = (-1, *[1] * (x.ndim - 2))
@@ -119,14 +117,14 @@ def group_norm_then_grad(
     return dx, np.asarray(np.sum(dz * xhat, axis=others)), np.asarray(np.sum(dz, axis=others))
 
 
-def _layer_norm_grad(dy: _Floats, centred: _Floats, rstd: _Floats, gamma: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+def _layer_norm_grad(dy: Floats, centred: Floats, rstd: Floats, gamma: Floats) -> tuple[Floats, Floats, Floats]:
     axes, rows = _axes(centred, gamma)
     xhat, g = centred * rstd, dy * gamma
     projected = g.mean(axis=axes, keepdims=True) + xhat * np.mean(g * xhat, axis=axes, keepdims=True)
     return rstd * (g - projected), np.asarray(np.sum(dy * xhat, axis=rows)), np.asarray(np.sum(dy, axis=rows))
 
 
-def _axes(x: _Floats, gamma: _Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _axes(x: Floats, gamma: Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes that ``gamma`` covers, and those before them."""
     first = x.ndim - gamma.ndim
     return tuple(range(first, x.ndim)), tuple(range(first))

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["adam_ema_step", "adam_w_step"]
+from npukernelbench.reference.arrays import Floats
 
-_Floats = NDArray[np.float64]
+__all__ = ["adam_ema_step", "adam_w_step"]
 
 
 def adam_w_step(
-    var: _Floats,
-    m: _Floats,
-    v: _Floats,
-    grad: _Floats,
+    var: Floats,
+    m: Floats,
+    v: Floats,
+    grad: Floats,
     step: NDArray[Any],
-    max_grad_norm: _Floats | None,
+    max_grad_norm: Floats | None,
     lr: float,
     beta1: float,
     beta2: float,
@@ -27,7 +27,7 @@ def adam_w_step(
     eps: float,
     amsgrad: bool,
     maximize: bool,
-) -> tuple[_Floats, _Floats, _Floats, _Floats | None]:
+) -> tuple[Floats, Floats, Floats, Floats | None]:
     """One step of AdamW: the new ``var``, ``m``, ``v`` and ``max_grad_norm``.
 
     With ``g = -grad`` if ``maximize`` else ``grad`` and ``t = step + 1``::
@@ -58,11 +58,11 @@ def adam_w_step(
 
 
 def adam_ema_step(
-    grad: _Floats,
-    var: _Floats,
-    m: _Floats,
-    v: _Floats,
-    s: _Floats,
+    grad: Floats,
+    var: Floats,
+    m: Floats,
+    v: Floats,
+    s: Floats,
     step: NDArray[np.int64],
     lr: float,
     ema_decay: float,
@@ -72,7 +72,7 @@ def adam_ema_step(
     mode: int,
     bias_correction: bool,
     weight_decay: float,
-) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     """One step of Adam with an exponential moving average ``s`` of the weights: the new ``var``, ``m``, ``v``, ``s``.
 
     With ``c_i = 1 - beta_i^step`` if ``bias_correction`` else 1, and ``g = grad + weight_decay * var`` in mode 0,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gated_sum", "product_norm", "scaled_sigmoid", "selected_softmax"]
+from npukernelbench.reference.arrays import Floats
 
-_Floats = NDArray[np.float64]
+__all__ = ["gated_sum", "product_norm", "scaled_sigmoid", "selected_softmax"]
 
 
 def gated_sum(
-    add_0_input0: _Floats, add_0_input1: _Floats, mul_0_input1: _Floats, mult_1_input1: _Floats, mult_2_input1: _Floats
-) -> _Floats:
+    add_0_input0: Floats, add_0_input1: Floats, mul_0_input1: Floats, mult_1_input1: Floats, mult_2_input1: Floats
+) -> Floats:
     """``out[n, c] = sum_r sigmoid((x[n, r, c] + b[0, 0, c]) * s) * p[n, r, 0] * q[n, r, c]`` for ``x`` of shape
     ``[N, R, C]``.
 
@@ -24,8 +24,8 @@ def gated_sum(
 
 
 def product_norm(
-    mul0_input0: _Floats, mul0_input1: _Floats, mul1_input0: _Floats, add_y: _Floats, gamma: _Floats, beta: _Floats
-) -> _Floats:
+    mul0_input0: Floats, mul0_input1: Floats, mul1_input0: Floats, add_y: Floats, gamma: Floats, beta: Floats
+) -> Floats:
     """``gamma * (p - mean) / sqrt(variance + add_y) + beta`` per row of ``p = mul0_input0 * mul0_input1 *
     mul1_input0``.
 
@@ -38,13 +38,13 @@ def product_norm(
     return np.asarray(gamma * centred / np.sqrt(variance + add_y) + beta)
 
 
-def scaled_sigmoid(input: _Floats, mulscalar1: _Floats, mulscalar2: _Floats, addscalar3: _Floats) -> _Floats:
+def scaled_sigmoid(input: Floats, mulscalar1: Floats, mulscalar2: Floats, addscalar3: Floats) -> Floats:
     """``sigmoid(input * mulscalar1) * mulscalar2 + addscalar3``, any shape, scalars of one element. Source: CANN's
     MulSigmoidMulAddCustom."""
     return np.asarray(_sigmoid(input * mulscalar1) * mulscalar2 + addscalar3)
 
 
-def selected_softmax(sel: NDArray[np.bool_], input1: _Floats, input2: _Floats) -> _Floats:
+def selected_softmax(sel: NDArray[np.bool_], input1: Floats, input2: Floats) -> Floats:
     """Softmax along the last axis of ``input1`` where ``sel`` is true and ``input2`` elsewhere; equal shapes.
 
     Source: CANN's SelectReduceMaxDSubExpReduceSumDRealDiv.
@@ -55,7 +55,7 @@ def selected_softmax(sel: NDArray[np.bool_], input1: _Floats, input2: _Floats) -
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
-def _sigmoid(x: _Floats) -> _Floats:
+def _sigmoid(x: Floats) -> Floats:
     from scipy.special import expit
 
     return np.asarray(expit(x))

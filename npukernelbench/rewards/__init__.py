@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from npukernelbench.lazy import lazily, names_of
+
 if TYPE_CHECKING:
     from npukernelbench.rewards.client import RemoteScorer as RemoteScorer
     from npukernelbench.rewards.opening import open_scorer as open_scorer
@@ -30,42 +32,15 @@ if TYPE_CHECKING:
     from npukernelbench.rewards.scoring import Scoring as Scoring
     from npukernelbench.rewards.service import JudgeServer as JudgeServer
 
-_HOMES = {
-    "Answer": "scoring",
-    "JudgeServer": "service",
-    "METRIC_NAMES": "reward",
-    "Question": "question",
-    "RemoteScorer": "client",
-    "Reward": "reward",
-    "RewardPolicy": "policy",
-    "Scorer": "scorer",
-    "Scoring": "scoring",
-    "load_policy": "policy",
-    "open_scorer": "opening",
-    "policies": "policy",
-    "reward_of": "reward",
+_MODULES = {
+    "client": ("RemoteScorer",),
+    "opening": ("open_scorer",),
+    "policy": ("RewardPolicy", "load_policy", "policies"),
+    "question": ("Question",),
+    "reward": ("METRIC_NAMES", "Reward", "reward_of"),
+    "scorer": ("Scorer",),
+    "scoring": ("Answer", "Scoring"),
+    "service": ("JudgeServer",),
 }
-
-__all__ = [
-    "METRIC_NAMES",
-    "Answer",
-    "JudgeServer",
-    "Question",
-    "RemoteScorer",
-    "Reward",
-    "RewardPolicy",
-    "Scorer",
-    "Scoring",
-    "load_policy",
-    "open_scorer",
-    "policies",
-    "reward_of",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(f"npukernelbench.rewards.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = names_of(_MODULES)
+__getattr__ = lazily(__name__, _MODULES)

@@ -18,9 +18,10 @@ from threading import Lock
 from typing import NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from npukernelbench.errors import UsageError
+from npukernelbench.strict import Strict
 
 __all__ = ["CALLER_HEADER", "Admission", "Caller", "Callers"]
 
@@ -39,9 +40,7 @@ class Caller(NamedTuple):
     most: int = 0
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Entry(Strict):
     token: str = Field(min_length=16)
     most: int = Field(0, ge=0)
 

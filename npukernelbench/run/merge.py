@@ -21,6 +21,7 @@ from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 from npukernelbench.store.files import sync_folder, writing
 from npukernelbench.store.manifest import differences
+from npukernelbench.store.run import MOST_TOGETHER
 
 if TYPE_CHECKING:
     from npukernelbench.nouns.results import Results
@@ -31,8 +32,6 @@ __all__ = ["Merged", "merge", "samples_per_problem"]
 #: What a message lists at most.
 _MOST_PROBLEMS = 20
 _MOST_NAMES = 4
-#: Samples that are written together.
-_TOGETHER = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +245,8 @@ def _batches(
     for part, mapping in zip(parts, held, strict=True):
         # Sorted, so that the merged log does not depend on the order in which samples ended.
         keys = sorted(mapping)
-        for start in range(0, len(keys), _TOGETHER):
-            yield part, keys[start : start + _TOGETHER]
+        for start in range(0, len(keys), MOST_TOGETHER):
+            yield part, keys[start : start + MOST_TOGETHER]
 
 
 def _refuse(problems: Sequence[str]) -> None:

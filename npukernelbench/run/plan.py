@@ -65,7 +65,9 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What hooks are told about the run they are called for."""
+    """What hooks are told about the run they are called for. ``directory`` is its folder, ``provenance`` what its
+    manifest says of machine, versions and tasks.
+    """
 
     run_id: str
     directory: Path

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from npukernelbench.errors import ConfigError, SourceLocation
+from npukernelbench.strict import Strict
 
 __all__ = ["OURS", "Price", "find_price", "read_prices"]
 
@@ -29,10 +30,8 @@ class Price:
     date: str
 
 
-class _Group(BaseModel):
+class _Group(Strict):
     """Prices of one source."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: str = Field(min_length=1)
     date: date

@@ -32,6 +32,7 @@ from npukernelbench.run.asking import Asker
 from npukernelbench.run.limits import Spending
 from npukernelbench.run.turns import Position, follow_up, position, settled
 from npukernelbench.seed import derive
+from npukernelbench.store.run import MOST_TOGETHER
 
 if TYPE_CHECKING:
     from npukernelbench.generate.strategy import Bench
@@ -41,11 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Schedule", "problems_by_key"]
 
-#: How many answers may wait for a judge, at least; beyond that the model is asked no further.
-_LEAST_ROOM = 64
-_ROOM_PER_JOB = 4
-#: Answers that are stored together at most.
-_MOST_TOGETHER = 256
+#: How many answers may wait for a judge, at least, and for each job; beyond that the model is asked no further.
+_LEAST_ROOM, _ROOM_PER_JOB = 64, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ class Schedule:
         each: a run that judges on many machines has hundreds of them in a second.
         """
         posts: list[partial[None]] = [post]
-        while len(posts) < _MOST_TOGETHER and (following := self._next_post()) is not None:
+        while len(posts) < MOST_TOGETHER and (following := self._next_post()) is not None:
             posts.append(following)
         # `==` and not `is`: each access makes another bound method. Everything is stored before any post is done, since
         # `_answered` and `_judged` rely on it.

@@ -26,7 +26,10 @@ from npukernelbench.store.log import LOG_NAME, LogReader, LogWriter, StoredCompl
 from npukernelbench.store.manifest import MANIFEST_NAME, Manifest, check_same_run, read_manifest, write_manifest
 from npukernelbench.store.results import read_results, write_results
 
-__all__ = ["RunStore", "StoredCompletion", "StoredRun", "read_run"]
+__all__ = ["MOST_TOGETHER", "RunStore", "StoredCompletion", "StoredRun", "read_run"]
+
+#: Answers or samples that are worth one wait for the disk, at most.
+MOST_TOGETHER = 256
 
 
 class RunStore:

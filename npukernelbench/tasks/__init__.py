@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from npukernelbench.lazy import lazily, names_of
+
 if TYPE_CHECKING:
     from npukernelbench.tasks.inputs import generate_inputs as generate_inputs
     from npukernelbench.tasks.load import load_task as load_task
@@ -16,21 +18,12 @@ if TYPE_CHECKING:
     from npukernelbench.tasks.select import Selected as Selected
     from npukernelbench.tasks.validate import validate_task as validate_task
 
-__all__ = ["Selected", "TaskRegistry", "generate_inputs", "load_registry", "load_task", "validate_task"]
-
-_HOMES = {
-    "Selected": "select",
-    "TaskRegistry": "registry",
-    "generate_inputs": "inputs",
-    "load_registry": "registry",
-    "load_task": "load",
-    "validate_task": "validate",
+_MODULES = {
+    "inputs": ("generate_inputs",),
+    "load": ("load_task",),
+    "registry": ("TaskRegistry", "load_registry"),
+    "select": ("Selected",),
+    "validate": ("validate_task",),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(f"npukernelbench.tasks.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = names_of(_MODULES)
+__getattr__ = lazily(__name__, _MODULES)

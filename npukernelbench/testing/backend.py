@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from npukernelbench.errors import BackendError
 from npukernelbench.generate.backend import (
@@ -18,17 +18,16 @@ from npukernelbench.generate.backend import (
     GenerationResult,
 )
 from npukernelbench.nouns import Completion, FinishReason
+from npukernelbench.strict import Strict
 
 __all__ = ["FakeBackend", "FakeBackendArgs"]
 
 
-class FakeBackendArgs(BaseModel):
+class FakeBackendArgs(Strict):
     """``text`` is the answer; ``{task}``, ``{case}`` and ``{index}`` in it are replaced.
 
     ``log`` receives one line per request. ``stop_after`` makes the backend raise BackendError after that many answers.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = "```cpp\n// {task} {case} {index} fake: ok\n```\n"
     log: Path | None = None

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.held import Held
@@ -28,6 +28,7 @@ from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResu
 from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
 from npukernelbench.nouns.sample import Candidate
 from npukernelbench.nouns.task import TensorShape
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,10 +42,8 @@ __all__ = ["FakeExecutor", "FakeExecutorArgs"]
 _BLOCKS = 4
 
 
-class FakeExecutorArgs(BaseModel):
+class FakeExecutorArgs(Strict):
     """``log`` receives one line per call, ``compile KEY`` or ``run TASK/CASE KEY``, for other processes to count."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     log: Path | None = None
     delay_s: float = 0.0

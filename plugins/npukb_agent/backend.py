@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_agent.presets import Preset, Protocol, presets
 from npukb_agent.protocols import RULES
@@ -25,6 +25,7 @@ from npukernelbench.generate import Capabilities, GenerationFault, GenerationReq
 from npukernelbench.generate.strategy import Bench
 from npukernelbench.nouns import Completion
 from npukernelbench.run.prices import Price, find_price
+from npukernelbench.strict import Strict
 
 __all__ = ["AgentArgs", "AgentBackend", "AnyCommand", "CommandArgs"]
 
@@ -32,10 +33,8 @@ _VERSION_S = 30.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
-class AgentArgs(BaseModel):
+class AgentArgs(Strict):
     """The model behind the agent, and the budget of each task."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field("", description="the model that the agent asks, whatever it names itself")
     base_url: str = Field("", description="its server; by default the provider's own")
@@ -202,37 +201,13 @@ class AnyCommand(AgentBackend):
         return Preset(command=words, protocol=self.args.protocol, environment=self.args.environment)
 
 
-class Claude(AgentBackend):
-    """``agent:claude``."""
-
-    name: ClassVar[str] = "claude"
+def _of_preset(preset: str) -> type[AgentBackend]:
+    return type(preset, (AgentBackend,), {"__doc__": f"``agent:{preset}``.", "name": preset})
 
 
-class Codex(AgentBackend):
-    """``agent:codex``."""
-
-    name: ClassVar[str] = "codex"
-
-
-class Gemini(AgentBackend):
-    """``agent:gemini``."""
-
-    name: ClassVar[str] = "gemini"
-
-
-class MiniSweAgent(AgentBackend):
-    """``agent:mini-swe-agent``."""
-
-    name: ClassVar[str] = "mini-swe-agent"
-
-
-class Opencode(AgentBackend):
-    """``agent:opencode``."""
-
-    name: ClassVar[str] = "opencode"
-
-
-class QwenCode(AgentBackend):
-    """``agent:qwen-code``."""
-
-    name: ClassVar[str] = "qwen-code"
+Claude = _of_preset("claude")
+Codex = _of_preset("codex")
+Gemini = _of_preset("gemini")
+MiniSweAgent = _of_preset("mini-swe-agent")
+Opencode = _of_preset("opencode")
+QwenCode = _of_preset("qwen-code")

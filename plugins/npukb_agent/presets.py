@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from npukernelbench.errors import ConfigError, SourceLocation
+from npukernelbench.strict import Strict
 
 __all__ = ["STDOUT", "Preset", "Protocol", "Reported", "presets", "read_presets", "reported_tokens"]
 
@@ -34,14 +35,12 @@ class Protocol(str, Enum):
     NONE = "none"  # it has no model: a script
 
 
-class Reported(BaseModel):
+class Reported(Strict):
     """Where an agent counts its tokens: a file of its home folder, or what it printed, as JSON or lines of JSON.
 
     ``event`` is the ``type`` of the lines that count. A path has names with dots between, ``[]`` for every element and
     ``*`` for every value; what it finds is added up.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str
     prompt: str
@@ -49,10 +48,8 @@ class Reported(BaseModel):
     event: str = ""
 
 
-class Preset(BaseModel):
+class Preset(Strict):
     """One agent. ``command`` is a list of words; groups of words are for the reader."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     command: tuple[str | tuple[str, ...], ...]
     protocol: Protocol

@@ -46,7 +46,9 @@ them are your answer; it is judged on cases that you are not shown.
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one agent may spend on one task."""
+    """What one agent may spend on one task: seconds of the clock, tokens, calls of check and judge together, and, where
+    the ``price`` of its tokens is known, money.
+    """
 
     seconds: float
     tokens: int
@@ -57,7 +59,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where agents of one kind work. ``program`` is the real path of its first word; ``ending`` ends all of them."""
+    """Where agents of one kind work. ``program`` is the real path of its first word, ``reach`` what else they can read;
+    with ``walls`` they are confined. ``ending`` ends all of them.
+    """
 
     preset: Preset
     program: Path

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from npukb_conformance.axes import has_form, scale_axis
 from npukb_conformance.scale import MOST_ELEMENTS, Scaled, scale, whole
 from npukb_conformance.tensors import input_tensors, with_tensors
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Case, DType, Task, TensorCase, TensorShape, ToleranceLimits
+from npukernelbench.strict import Strict
 
 __all__ = ["Dispatch", "Rule", "Sent", "as_judged", "as_launched", "load_dispatch", "with_limits"]
 
@@ -25,19 +26,15 @@ _FILE = "dispatch.yaml"
 _WITHOUT_LAST = "[:-1]"
 
 
-class Limits(BaseModel):
+class Limits(Strict):
     """Absolute and relative limits for one element type."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     atol: float
     rtol: float
 
 
-class Rule(BaseModel):
+class Rule(Strict):
     """One operator's entry; see the head of ``dispatch.yaml``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     none: str = ""
     only: tuple[str, ...] | None = None

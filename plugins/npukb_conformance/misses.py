@@ -10,10 +10,11 @@ from enum import Enum
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import Task
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from npukb_conformance.sitting import OperatorResult
@@ -31,10 +32,8 @@ class Fault(str, Enum):
     TWIN = "twin"
 
 
-class Explanation(BaseModel):
+class Explanation(Strict):
     """Why cases of an operator are not right under our own conditions, and how we know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cases: tuple[str, ...] = Field(min_length=1)
     fault: Fault

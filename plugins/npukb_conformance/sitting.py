@@ -235,7 +235,9 @@ class _Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    """Judging a case under our conditions, then under those of the suite's that may explain a miss."""
+    """Judging a case under our conditions, then under those of the suite's that may explain a miss. ``pooled`` judges
+    in memory as frameworks allocate it.
+    """
 
     exact: Judge
     pooled: Judge

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from npukernelbench.strict import Strict
 
 __all__ = ["HFArgs"]
 
 
-class HFArgs(BaseModel):
+class HFArgs(Strict):
     """Arguments of the hf backend."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(
         min_length=1,

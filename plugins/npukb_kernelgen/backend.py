@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from kernelgen_lm.formulas.slots import FORMAT, SLOTS, fill, slotted
 from npukernelbench.errors import BackendError
@@ -24,6 +24,7 @@ from npukernelbench.generate import (
     checkpoint_facts,
 )
 from npukernelbench.nouns import Completion, Message
+from npukernelbench.strict import Strict
 
 __all__ = ["KernelGenArgs", "KernelGenBackend", "default_checkpoint"]
 
@@ -37,10 +38,8 @@ ORGANISATION = "AscendKernelGen"
 _SMALL_BYTES = 256 << 20
 
 
-class KernelGenArgs(BaseModel):
+class KernelGenArgs(Strict):
     """Arguments of kernelgen-lm."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str | None = Field(None, min_length=1, description="a folder with a checkpoint, instead of the named one")
     engine: Literal["auto", "vllm", "hf"] = Field(
@@ -194,37 +193,13 @@ class _Published(KernelGenBackend):
     together: ClassVar[int] = 8
 
 
-class Size1B7(_Published):
-    """1.7 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-1.7B"
+def _of_size(size: str) -> type[_Published]:
+    return type(size, (_Published,), {"__doc__": f"{size}.", "hub": f"{ORGANISATION}/KernelGen-LM-{size}"})
 
 
-class Size4B(_Published):
-    """4 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-4B"
-
-
-class Size8B(_Published):
-    """8 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-8B"
-
-
-class Size14B(_Published):
-    """14 billion parameters."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-14B"
-
-
-class Size32B(_Published):
-    """32 billion parameters, supervised."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-32B"
-
-
-class Size32BRL(_Published):
-    """32 billion parameters, with preferences on top."""
-
-    hub = f"{ORGANISATION}/KernelGen-LM-32B-RL"
+Size1B7 = _of_size("1.7B")
+Size4B = _of_size("4B")
+Size8B = _of_size("8B")
+Size14B = _of_size("14B")
+Size32B = _of_size("32B")  # supervised
+Size32BRL = _of_size("32B-RL")  # with preferences on top

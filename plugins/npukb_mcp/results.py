@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from npukernelbench.strict import Strict
 
 __all__ = [
     "ApiPage",
@@ -22,18 +24,14 @@ __all__ = [
 ]
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Budget(_Result):
+class Budget(Strict):
     """What a session may still do."""
 
     calls_left: int = Field(description="calls of check, judge and profile that are left")
     seconds_left: float = Field(description="seconds of judging that are left")
 
 
-class TaskBrief(_Result):
+class TaskBrief(Strict):
     """A task in a list."""
 
     name: str
@@ -44,14 +42,14 @@ class TaskBrief(_Result):
     cases: int = Field(description="number of public cases")
 
 
-class TaskList(_Result):
+class TaskList(Strict):
     """A page of tasks."""
 
     tasks: list[TaskBrief]
     total: int = Field(description="how many tasks the expression names")
 
 
-class CaseBrief(_Result):
+class CaseBrief(Strict):
     """A public case."""
 
     id: str
@@ -59,7 +57,7 @@ class CaseBrief(_Result):
     smoke: bool = Field(description="whether it is the smallest case, for a first try")
 
 
-class TaskPage(_Result):
+class TaskPage(Strict):
     """All that is public about a task."""
 
     name: str
@@ -70,7 +68,7 @@ class TaskPage(_Result):
     text: str = Field(description="the operator, its interface, the hardware and its rules, as Markdown")
 
 
-class Workspace(_Result):
+class Workspace(Strict):
     """A session that was opened. Its handle is secret: whoever has it, has the session's files and budget."""
 
     workspace: str = Field(description="handle that check, judge, profile and compare ask for")
@@ -83,7 +81,7 @@ class Workspace(_Result):
     budget: Budget
 
 
-class Note(_Result):
+class Note(Strict):
     """One message about the kernel."""
 
     severity: str
@@ -97,7 +95,7 @@ class Note(_Result):
     case: str = ""
 
 
-class Timing(_Result):
+class Timing(Strict):
     """The time of one launch, and where it goes."""
 
     time_us: float
@@ -112,7 +110,7 @@ class Timing(_Result):
     lines: list[str] = Field(default_factory=list, description="lines with the most time first")
 
 
-class Told(_Result):
+class Told(Strict):
     """What a model may know of a verdict."""
 
     outcome: str = Field(description="ok, or how the kernel failed")
@@ -134,7 +132,7 @@ class Judged(Told):
     budget: Budget
 
 
-class Compared(_Result):
+class Compared(Strict):
     """Two results of one session side by side; ratios are second over first."""
 
     first_us: float
@@ -144,7 +142,7 @@ class Compared(_Result):
     words: str
 
 
-class Explained(_Result):
+class Explained(Strict):
     """What a rule, an outcome or a pattern of wrong elements means."""
 
     name: str
@@ -153,7 +151,7 @@ class Explained(_Result):
     near: list[str] = Field(default_factory=list, description="names that are like it")
 
 
-class ApiPage(_Result):
+class ApiPage(Strict):
     """What is known about a name of the API."""
 
     name: str
@@ -165,7 +163,7 @@ class ApiPage(_Result):
     near: list[str] = Field(default_factory=list, description="names that are like it")
 
 
-class GoldenKernel(_Result):
+class GoldenKernel(Strict):
     """A kernel of ours that is right."""
 
     task: str

@@ -12,7 +12,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_mcp.calling import CallBudget, Turn, budget_of, last_kernel, tools_for
 from npukernelbench.generate.extract import candidate_of, extract
@@ -33,6 +33,7 @@ from npukernelbench.nouns import (
 )
 from npukernelbench.nouns.codec import dumps
 from npukernelbench.nouns.knowledge import Hints
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from npukernelbench.prompts.style import PromptStyle, Tasks
@@ -56,10 +57,8 @@ kernel must compute its result for other {differ}, too.
 _REMINDER = "No kernel was given. Call judge with its files, or answer with the whole kernel in a code block."
 
 
-class ToolsArgs(BaseModel):
+class ToolsArgs(Strict):
     """The budget of one conversation, given by ``--strategy_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: int = Field(20, ge=1, description="calls of check and judge")
     questions: int = Field(40, ge=2, description="answers of the model")

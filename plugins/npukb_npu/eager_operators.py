@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from npukernelbench.reference import foreach_unary
+
 __all__ = ["HOST", "OPERATORS"]
 
 Operator = Callable[..., Any]
@@ -397,6 +399,11 @@ def _eye(t: Any, y: Any, num_rows: int, num_columns: int) -> Any:
     return t.eye(num_rows, num_columns or num_rows, dtype=y.dtype, device=y.device).expand(y.shape).contiguous()
 
 
+def _on_lists(name: str) -> Operator:
+    """What torch does to every tensor of a list."""
+    return lambda t, x: getattr(t, f"_foreach_{name}")(x)
+
+
 #: By reference of the task; the suite ``ascendcraft`` is in :mod:`npukb_npu.eager_craft`.
 OPERATORS: Mapping[str, Operator] = {
     "activation.fast_gelu": lambda t, x: x * t.sigmoid(1.702 * x),
@@ -444,31 +451,10 @@ OPERATORS: Mapping[str, Operator] = {
     "foreach.sub_scalar": lambda t, x, scalar: t._foreach_sub(x, scalar),
     "foreach.sub_scalar_list": lambda t, x, scalars: t._foreach_sub(x, scalars),
     "foreach.zero": lambda t, x: [t.zeros_like(tensor) for tensor in x],
-    "foreach_unary.absolute": lambda t, x: t._foreach_abs(x),
-    "foreach_unary.acos": lambda t, x: t._foreach_acos(x),
-    "foreach_unary.asin": lambda t, x: t._foreach_asin(x),
-    "foreach_unary.atan": lambda t, x: t._foreach_atan(x),
+    **{f"foreach_unary.{name}": _on_lists(name) for name in foreach_unary.__all__},
+    "foreach_unary.absolute": _on_lists("abs"),
     "foreach_unary.copy": lambda t, x: [t.clone(tensor) for tensor in x],
-    "foreach_unary.cos": lambda t, x: t._foreach_cos(x),
-    "foreach_unary.cosh": lambda t, x: t._foreach_cosh(x),
-    "foreach_unary.erf": lambda t, x: t._foreach_erf(x),
-    "foreach_unary.erfc": lambda t, x: t._foreach_erfc(x),
-    "foreach_unary.exp": lambda t, x: t._foreach_exp(x),
-    "foreach_unary.expm1": lambda t, x: t._foreach_expm1(x),
-    "foreach_unary.log": lambda t, x: t._foreach_log(x),
-    "foreach_unary.log10": lambda t, x: t._foreach_log10(x),
-    "foreach_unary.log1p": lambda t, x: t._foreach_log1p(x),
-    "foreach_unary.log2": lambda t, x: t._foreach_log2(x),
-    "foreach_unary.neg": lambda t, x: t._foreach_neg(x),
-    "foreach_unary.reciprocal": lambda t, x: t._foreach_reciprocal(x),
     "foreach_unary.round_off_number": _rounded,
-    "foreach_unary.sigmoid": lambda t, x: t._foreach_sigmoid(x),
-    "foreach_unary.sign": lambda t, x: t._foreach_sign(x),
-    "foreach_unary.sin": lambda t, x: t._foreach_sin(x),
-    "foreach_unary.sinh": lambda t, x: t._foreach_sinh(x),
-    "foreach_unary.sqrt": lambda t, x: t._foreach_sqrt(x),
-    "foreach_unary.tan": lambda t, x: t._foreach_tan(x),
-    "foreach_unary.tanh": lambda t, x: t._foreach_tanh(x),
     "gmm.gemm": lambda t, a, b, c, alpha, beta: t.addmm(c, a, b, alpha=alpha, beta=beta),
     "gmm.gemv": lambda t, a, x, y, alpha, beta: t.addmv(y, a, x, alpha=alpha, beta=beta),
     "gmm.group_gemm": _group_gemm,

@@ -18,7 +18,7 @@ from enum import Enum
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_npu import discovery, flows, projects
 from npukb_npu.aclnn import Binding, Prototype, Unbound, bind, parse_header
@@ -45,6 +45,7 @@ from npukernelbench.nouns.evidence import Diagnostic
 from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResult, Observation, RunRequest
 from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
 from npukernelbench.nouns.task import Core, Task
+from npukernelbench.strict import Strict
 
 __all__ = ["Detail", "Memory", "NpuArgs", "NpuExecutor", "entry_file"]
 
@@ -67,10 +68,8 @@ class Memory(str, Enum):
     AUTO = "auto"  # torch_npu for operators where it is installed, else acl
 
 
-class NpuArgs(BaseModel):
+class NpuArgs(Strict):
     """Arguments of the executor, given by ``--executor_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     devices: str = Field("", description="devices to use, such as 0;2;3; empty for all of this machine")
     profile: Detail = Field(Detail.TIME, description="off, time, or full: how much is measured")

@@ -30,8 +30,7 @@ class Taken(NamedTuple):
     cores: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A fitted number: its value, its unit, and the rows that it was fitted to."""
 
     value: float

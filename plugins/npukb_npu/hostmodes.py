@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_npu import discovery, projects
 from npukb_npu.builds import Builder, Failure, environment_for
@@ -38,6 +38,7 @@ from npukernelbench.nouns.execution import Artifact, CompileRequest, CompileResu
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 from npukernelbench.nouns.outcomes import Outcome, Severity, Tier, Track
 from npukernelbench.nouns.task import Core, Presence, Task
+from npukernelbench.strict import Strict
 
 __all__ = ["CannCpuExecutor", "CannSimExecutor", "HostModeArgs", "simulated_us"]
 
@@ -45,10 +46,8 @@ _PROGRAM = "**/npukb_program"
 _FILE_BYTES = 16 << 30
 
 
-class HostModeArgs(BaseModel):
+class HostModeArgs(Strict):
     """Arguments of both executors, given by ``--executor_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     soc: str = Field("Ascend910B2", description="chip that the simulator models")
     vector_cores: int = Field(DEFAULT_MACHINE.vector_cores, ge=1, description="vector cores of that chip")

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from npukb_npu.acl import FUNCTIONS, META_FUNCTIONS, Function
 from npukb_npu.codes import ACLNN_CODES, CODES
 from npukb_npu.codes import PAGES as CODE_PAGES
@@ -22,6 +20,7 @@ from npukb_npu.msprof import PAGES as COLUMN_PAGES
 from npukb_npu.rows import table
 from npukb_npu.versions import MATCHES
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 
 __all__ = ["Difference", "Entry", "Vendor", "embedded", "tables", "vendor"]
 
@@ -30,11 +29,7 @@ _BEGIN, _END = "<!-- reference: begin -->", "<!-- reference: end -->"
 _FILE = "vendor.yaml"
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Entry(_Row):
+class Entry(Strict):
     """A name, what it is used for, and its page."""
 
     name: str
@@ -42,7 +37,7 @@ class Entry(_Row):
     page: str
 
 
-class Difference(_Row):
+class Difference(Strict):
     """What differs between toolkits, and what the plugin looks at instead of a version number. Read, not run."""
 
     what: str
@@ -53,7 +48,7 @@ class Difference(_Row):
     page: str
 
 
-class Vendor(_Row):
+class Vendor(Strict):
     """The content of ``vendor.yaml``."""
 
     build: tuple[Entry, ...]

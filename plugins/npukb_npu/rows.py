@@ -13,11 +13,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from npukernelbench.nouns import Core
 from npukernelbench.nouns.machine import DEFAULT_MACHINE
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 
 __all__ = ["Enters", "Row", "Table", "kernel_text", "table"]
 
@@ -56,10 +57,8 @@ class Enters(str, Enum):
         return 1 / (share * clock_hz)
 
 
-class Row(BaseModel):
+class Row(Strict):
     """One row. What is published about it is there where ``published`` is; see the head of the file for all fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str
     body: str
@@ -123,10 +122,8 @@ class Row(BaseModel):
         return "\n".join([*lines, kernel_text(self.kernel)])
 
 
-class Table(BaseModel):
+class Table(Strict):
     """The files: rows with published figures, rows without, and what is fitted to both."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     numbers: dict[str, Enters]
     unmeasured: dict[str, str]

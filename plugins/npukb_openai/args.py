@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
+
+from npukernelbench.strict import Strict
 
 __all__ = ["TRANSPORT", "OpenAIArgs"]
 
@@ -18,10 +20,8 @@ def _transport(default: Any, description: str, *, gt: float | None = None, ge: f
     return Field(default, gt=gt, ge=ge, description=description, json_schema_extra=TRANSPORT)
 
 
-class OpenAIArgs(BaseModel):
+class OpenAIArgs(Strict):
     """Arguments of the openai backend. The API key comes from the environment and is never stored."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(min_length=1, description="the model's name on the server")
     base_url: str | None = Field(

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from npukb_ray.desk import Desk, Facts
+from npukb_ray.desk import Desk, Facts, Inner
 from npukb_ray.head import Head, knock
 from npukb_ray.missing import imports_of_ray
 from npukb_ray.pool import DeskLostError, Handle, room_of
@@ -26,16 +26,7 @@ _RAYS_PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": str(7 * 24 * 3600)}
 class RayCluster:
     """A connection, made by the constructor. ExecutorError when Ray is missing or no cluster answers."""
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        inner: str,
-        inner_args: Mapping[str, object],
-        needed: Mapping[str, float],
-        slots: int,
-        patience_s: float,
-    ) -> None:
+    def __init__(self, address: str, inner: Inner, *, slots: int, patience_s: float) -> None:
         # before the import, which may read them; what the user has set stays
         # without the first, Ray reports to its makers how it is used
         for name, value in {"RAY_USAGE_STATS_ENABLED": "0", **_RAYS_PATIENCE}.items():
@@ -43,8 +34,8 @@ class RayCluster:
         with imports_of_ray():
             import ray
         self._ray: Any = ray
-        self._needed, self._slots = dict(needed), slots
-        self._inner = (inner, dict(inner_args))
+        self._needed, self._slots = dict(inner.needed), slots
+        self._inner = (inner.name, dict(inner.args))
         self._joined = not ray.is_initialized()
         if self._joined:
             quiet = {"log_to_driver": False, "logging_level": logging.ERROR}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from platform import machine, python_version_tuple
+from typing import NamedTuple
 
 from npukernelbench.judge.executor import Assignment, Confining, make_executor, prepare
 from npukernelbench.judge.pipeline import Judge
@@ -17,7 +18,7 @@ from npukernelbench.judge.settings import JudgeSettings
 from npukernelbench.nouns import Track, Verdict
 from npukernelbench.plugins import Plugins
 
-__all__ = ["Desk", "Facts"]
+__all__ = ["Desk", "Facts", "Inner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,14 @@ class Facts:
     def _flat(self) -> dict[str, str]:
         own = {"harness": self.harness, "python": self.python, "architecture": self.architecture}
         return {**own, "sandbox": self.sandbox, **{f"executor {name}": value for name, value in self.executor}}
+
+
+class Inner(NamedTuple):
+    """The executor that judges on every node, its arguments, and what of a node one of its judges needs."""
+
+    name: str
+    args: Mapping[str, object]
+    needed: Mapping[str, float]
 
 
 class Desk:

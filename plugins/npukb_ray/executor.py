@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ClassVar, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_ray.cluster import RayCluster
+from npukb_ray.desk import Inner
 from npukb_ray.pool import Pool
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.judge.executor import Assignment
 from npukernelbench.nouns import Artifact, CompileRequest, RunRequest, Tier, Track, Verdict
 from npukernelbench.plugins import Plugins
 from npukernelbench.rewards.replicas import Replicas
+from npukernelbench.strict import Strict
 
 __all__ = ["RayArgs", "RayExecutor"]
 
@@ -29,10 +31,8 @@ def _where(default: Any, description: str, *, gt: float | None = None, ge: float
     return Field(default, description=description, gt=gt, ge=ge, json_schema_extra={"decides": False})
 
 
-class RayArgs(BaseModel):
+class RayArgs(Strict):
     """Arguments of the executor ``ray``, given by ``--executor_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     inner: str = Field("twin", description="the executor that judges on the nodes")
     inner_args: Mapping[str, object] = Field({}, description="its arguments, as a JSON object")
@@ -112,7 +112,7 @@ class RayExecutor:
         try:
             kind = pool.open()
             pool.clear()  # the replicas take their places
-            with deployed(replicas, args.inner, dict(args.inner_args), args.resources, kind, cluster.head) as address:
+            with deployed(replicas, self._inner(), kind, cluster.head) as address:
                 yield address
         finally:
             pool.close()
@@ -132,14 +132,10 @@ class RayExecutor:
 
     def _cluster(self) -> RayCluster:
         args = self._args
-        return RayCluster(
-            args.address,
-            inner=args.inner,
-            inner_args=args.inner_args,
-            needed=args.resources,
-            slots=args.slots,
-            patience_s=args.patience_s,
-        )
+        return RayCluster(args.address, self._inner(), slots=args.slots, patience_s=args.patience_s)
+
+    def _inner(self) -> Inner:
+        return Inner(self._args.inner, dict(self._args.inner_args), self._args.resources)
 
     def _whole(self) -> ExecutorError:
         return ExecutorError(

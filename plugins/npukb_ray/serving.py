@@ -16,7 +16,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from npukb_ray.desk import Desk, Facts
+from npukb_ray.desk import Desk, Facts, Inner
 from npukb_ray.missing import imports_of_ray
 from npukernelbench.config import resolve
 from npukernelbench.errors import ExecutorError
@@ -37,15 +37,13 @@ _UPSCALE_S, _DOWNSCALE_S = 5.0, 300.0
 class Replica:
     """One judge. Ray calls it for every request."""
 
-    def __init__(
-        self, replicas: Replicas, inner: str, inner_args: Mapping[str, object], jobs: int, expected: Facts
-    ) -> None:
+    def __init__(self, replicas: Replicas, inner: Inner, jobs: int, expected: Facts) -> None:
         """ExecutorError on a node that is not as ``expected``: its verdicts might be others."""
         # Compared before anything is judged: one differing replica would give other rewards at random.
-        here = Desk(inner, inner_args).facts()
+        here = Desk(inner.name, inner.args).facts()
         if here != expected:
             raise ExecutorError(f"this node judges nothing, it differs: {expected.differences(here)}")
-        settings = {**replicas.settings, "executor": inner, "executor_args": dict(inner_args), "jobs": jobs}
+        settings = {**replicas.settings, "executor": inner.name, "executor_args": dict(inner.args), "jobs": jobs}
         scorer = local_scorer(resolve(options=settings), replicas.policy, cache=replicas.cache)
         self._service = JudgeService(scorer, replicas.callers)
         # More threads than jobs: those that wait for a place hold their requests' connections open.
@@ -81,19 +79,13 @@ class Replica:
 
 
 @contextmanager
-def deployed(
-    replicas: Replicas,
-    inner: str,
-    inner_args: Mapping[str, object],
-    needed: Mapping[str, float],
-    expected: Facts,
-    head: str,
-) -> Iterator[str]:
+def deployed(replicas: Replicas, inner: Inner, expected: Facts, head: str) -> Iterator[str]:
     """Replicas on a cluster that is joined already, until the context ends. ExecutorError when they do not start."""
     with imports_of_ray():
         from ray.exceptions import RayError
 
         from ray import serve
+    needed = inner.needed
     jobs = replicas.jobs or max(1, int(needed.get("CPU", 1)))
     made = serve.deployment(Replica).options(
         name=_NAME,
@@ -106,7 +98,7 @@ def deployed(
     )
     try:
         _begin(serve, {"host": replicas.host, "port": replicas.port})
-        serve.run(made.bind(replicas, inner, inner_args, jobs, expected), name=_NAME, route_prefix="/")
+        serve.run(made.bind(replicas, inner, jobs, expected), name=_NAME, route_prefix="/")
     except (RayError, RuntimeError, TimeoutError) as error:
         raise ExecutorError(
             f"the replicas did not start: {str(error).strip().splitlines()[0]}",

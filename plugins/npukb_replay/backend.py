@@ -6,20 +6,19 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from npukb_replay.library import Library, content_hash, read_library
 from npukernelbench.errors import BackendError
 from npukernelbench.generate import Capabilities, GenerationFault, GenerationRequest, GenerationResult
 from npukernelbench.nouns import Completion
+from npukernelbench.strict import Strict
 
 __all__ = ["ReplayArgs", "ReplayBackend"]
 
 
-class ReplayArgs(BaseModel):
+class ReplayArgs(Strict):
     """``path`` is a folder, a ``.jsonl`` file, or the folder of an earlier run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Path
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukernelbench.generate.repair import extended, feedback
 from npukernelbench.generate.sources import as_completion
@@ -17,6 +17,7 @@ from npukernelbench.generate.telling import public_time_us, public_verdict
 from npukernelbench.nouns import Case, Message, Outcome, Owner, Prompt, Sample, Task, Track, Verdict
 from npukernelbench.nouns.knowledge import Hints
 from npukernelbench.seed import derive
+from npukernelbench.strict import Strict
 
 if TYPE_CHECKING:
     from npukernelbench.prompts.style import PromptStyle, Tasks
@@ -29,10 +30,8 @@ _CHARACTERS_PER_TOKEN = 4
 _ANOTHER = "\n\nHere is another kernel for the same task, which does something else. Use what is good in it:\n\n"
 
 
-class BestOfArgs(BaseModel):
+class BestOfArgs(Strict):
     """The budget of a search, given by ``--strategy_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: int = Field(8, ge=1, description="kernels that are asked for and judged")
     tokens: int = Field(1_000_000, ge=1, description="tokens of all questions and answers together")

@@ -9,24 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from npukb_tile import ir
 from npukb_tile.dtypes import DTYPES, FLOATS
 from npukb_tile.fault import ProgramError
-from npukb_tile.ir import (
-    Block,
-    BufferRef,
-    Expr,
-    For,
-    If,
-    Program,
-    Scalar,
-    ShapeClass,
-    Stage,
-    Statement,
-    TileExpr,
-    TileOp,
-    TileSet,
-    walk_blocks,
-)
 from npukb_tile.operations import OPERATIONS
 from npukb_tile.storage import references
 
@@ -48,7 +33,7 @@ class Operand:
 
     name: str
     dtype: str
-    shape: ShapeClass
+    shape: ir.ShapeClass
     slot: int = -1
 
 
@@ -58,7 +43,7 @@ class Instruction:
 
     operation: str
     target: Operand
-    operands: tuple[Operand | Expr, ...]
+    operands: tuple[Operand | ir.Expr, ...]
     line: int
     work: tuple[Operand, ...] = ()
     mode: str = ""
@@ -80,23 +65,23 @@ class Computed:
     slots: tuple[Slot, ...]
 
 
-def lower_compute(program: Program, types: Mapping[str, str]) -> Computed:
+def lower_compute(program: ir.Program, types: Mapping[str, str]) -> Computed:
     """Instructions for every TileSet (keyed by its ``id``). ``types`` binds type variables; unbound ones stay."""
     slots: list[Slot] = []
     instructions: dict[int, tuple[Instruction, ...]] = {}
 
-    def visit(body: tuple[Statement, ...], block: Block) -> None:
+    def visit(body: tuple[ir.Statement, ...], block: ir.Block) -> None:
         for statement in body:
-            if isinstance(statement, TileSet):
+            if isinstance(statement, ir.TileSet):
                 instructions[id(statement)] = _Lowering(program, types, block, slots).statement(statement)
-            elif isinstance(statement, For):
+            elif isinstance(statement, ir.For):
                 visit(statement.body, block)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 visit(statement.then, block)
                 visit(statement.otherwise, block)
 
-    for block in walk_blocks(program.kernel):
-        if block.stage is Stage.COMPUTE:
+    for block in ir.walk_blocks(program.kernel):
+        if block.stage is ir.Stage.COMPUTE:
             visit(block.body, block)
     return Computed(instructions, tuple(slots))
 
@@ -104,14 +89,14 @@ def lower_compute(program: Program, types: Mapping[str, str]) -> Computed:
 class _Lowering:
     """Lowers one statement. Temporaries are free again when it is done."""
 
-    def __init__(self, program: Program, types: Mapping[str, str], block: Block, slots: list[Slot]) -> None:
+    def __init__(self, program: ir.Program, types: Mapping[str, str], block: ir.Block, slots: list[Slot]) -> None:
         self.program, self.types, self.block, self.slots = program, types, block, slots
         self.emitted: list[Instruction] = []
         self.busy: set[int] = set()
         self.model = ""  # the largest tile of the statement: temporaries are as long
         self.row = ""
 
-    def statement(self, statement: TileSet) -> tuple[Instruction, ...]:
+    def statement(self, statement: ir.TileSet) -> tuple[Instruction, ...]:
         names = [statement.target.buffer, *references(statement.value)]
         held = [self.program.buffers[name] for name in names]
         # A column holds one element per row: a temporary as long as a column would be too short for a tile.
@@ -128,10 +113,10 @@ class _Lowering:
     def _resolve(self, dtype: str) -> str:
         return self.types.get(dtype, dtype)
 
-    def _buffer(self, ref: BufferRef) -> Operand:
+    def _buffer(self, ref: ir.BufferRef) -> Operand:
         return Operand(ref.buffer, self._resolve(ref.dtype), ref.shape)
 
-    def _take(self, dtype: str, shape: ShapeClass, least: int = 256) -> Operand:
+    def _take(self, dtype: str, shape: ir.ShapeClass, least: int = 256) -> Operand:
         """A free temporary."""
         # The lowest free number, so that a program needs as few temporaries as its deepest statement.
         number = next((i for i in range(len(self.slots)) if i not in self.busy), len(self.slots))
@@ -142,11 +127,11 @@ class _Lowering:
         slot.least_bytes = max(slot.least_bytes, least)
         # These two have fixed sizes, whatever the tile.
         if dtype not in ("bytes", "words"):
-            rows_only = shape is ShapeClass.COLUMN
-            slot.tiles.add((self.row if shape is ShapeClass.ROW else self.model, dtype, rows_only))
+            rows_only = shape is ir.ShapeClass.COLUMN
+            slot.tiles.add((self.row if shape is ir.ShapeClass.ROW else self.model, dtype, rows_only))
         return Operand(f"temporary{number}{_SUFFIX.get(dtype, dtype.capitalize())}", dtype, shape, number)
 
-    def _release(self, *operands: Operand | Expr) -> None:
+    def _release(self, *operands: Operand | ir.Expr) -> None:
         for operand in operands:
             if isinstance(operand, Operand) and operand.slot >= 0:
                 self.busy.discard(operand.slot)
@@ -155,7 +140,7 @@ class _Lowering:
         self,
         operation: str,
         target: Operand,
-        *operands: Operand | Expr,
+        *operands: Operand | ir.Expr,
         line: int,
         mode: str = "",
         work: tuple[Operand, ...] = (),
@@ -167,11 +152,11 @@ class _Lowering:
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
-    def _into(self, node: TileExpr, target: Operand, line: int) -> None:
+    def _into(self, node: ir.TileExpr, target: Operand, line: int) -> None:
         """Make ``target`` hold the value of an expression."""
-        if isinstance(node, Scalar):
+        if isinstance(node, ir.Scalar):
             self._emit("fill", target, node.value, line=line)
-        elif isinstance(node, BufferRef):
+        elif isinstance(node, ir.BufferRef):
             source = self._buffer(node)
             # A buffer that is set to itself needs no instruction.
             if source.name != target.name:
@@ -181,15 +166,15 @@ class _Lowering:
             if result != target:
                 self._emit("copy", target, result, line=line)
 
-    def _operand(self, node: TileExpr, want: Operand | None) -> Operand | Expr:
+    def _operand(self, node: ir.TileExpr, want: Operand | None) -> Operand | ir.Expr:
         """Where the value of an expression lies; it may be computed in ``want``."""
-        if isinstance(node, Scalar):
+        if isinstance(node, ir.Scalar):
             return node.value
-        if isinstance(node, BufferRef):
+        if isinstance(node, ir.BufferRef):
             return self._buffer(node)
         return self._operation(node, want)
 
-    def _tile(self, node: TileExpr, like: TileOp, want: Operand | None = None) -> Operand:
+    def _tile(self, node: ir.TileExpr, like: ir.TileOp, want: Operand | None = None) -> Operand:
         """As ``_operand``, but scalars become tiles."""
         value = self._operand(node, want)
         if isinstance(value, Operand):
@@ -198,10 +183,10 @@ class _Lowering:
         place = self._take(self._resolve(like.dtype), like.shape)
         return self._emit("fill", place, value, line=like.line)
 
-    def _fits(self, want: Operand | None, dtype: str, shape: ShapeClass) -> Operand | None:
+    def _fits(self, want: Operand | None, dtype: str, shape: ir.ShapeClass) -> Operand | None:
         return want if want is not None and want.dtype == dtype and want.shape is shape else None
 
-    def _operation(self, node: TileOp, want: Operand | None) -> Operand:
+    def _operation(self, node: ir.TileOp, want: Operand | None) -> Operand:
         kind = OPERATIONS[node.op].kind if node.op != "cast" else "cast"
         lowered = {
             "unary": self._unary,
@@ -219,7 +204,9 @@ class _Lowering:
         }
         return lowered[kind](node, want)
 
-    def _result(self, node: TileOp, want: Operand | None, *inputs: Operand | Expr, apart: bool = False) -> Operand:
+    def _result(
+        self, node: ir.TileOp, want: Operand | None, *inputs: Operand | ir.Expr, apart: bool = False
+    ) -> Operand:
         """Where an operation writes: what is wanted, an operand that is not read again, or a new temporary."""
         dtype = self._resolve(node.dtype)
         place = self._fits(want, dtype, node.shape)
@@ -234,20 +221,20 @@ class _Lowering:
                 return operand
         return self._take(dtype, node.shape)
 
-    def _done(self, result: Operand, *inputs: Operand | Expr) -> None:
+    def _done(self, result: Operand, *inputs: Operand | ir.Expr) -> None:
         self._release(*(operand for operand in inputs if operand != result))
 
-    def _unary(self, node: TileOp, want: Operand | None) -> Operand:
+    def _unary(self, node: ir.TileOp, want: Operand | None) -> Operand:
         library = OPERATIONS[node.op].library
         # Library functions must not write where they read, so their operand may not lie in the result.
         [value] = [self._tile(node.arguments[0], node, None if library else want)]
         result = self._result(node, want, value, apart=library)
-        work = (self._take("bytes", ShapeClass.FULL, LIBRARY_SCRATCH),) if library else ()
+        work = (self._take("bytes", ir.ShapeClass.FULL, LIBRARY_SCRATCH),) if library else ()
         self._emit(node.op, result, value, line=node.line, work=work)
         self._done(result, value)
         return result
 
-    def _binary(self, node: TileOp, want: Operand | None) -> Operand:
+    def _binary(self, node: ir.TileOp, want: Operand | None) -> Operand:
         left_node, right_node = node.arguments
         target = want.name if want is not None else ""
         # The left side may be computed in the target only if the right side does not read it afterwards.
@@ -266,13 +253,13 @@ class _Lowering:
         mixed = isinstance(right, Operand) and right.shape is not left.shape
         result = self._result(node, want, left, right, apart=False)
         work: tuple[Operand, ...] = ()
-        if mixed and ShapeClass.COLUMN in (left.shape, right.shape if isinstance(right, Operand) else left.shape):
-            work = (self._take("words", ShapeClass.FULL, _SPREAD_BYTES),)
+        if mixed and ir.ShapeClass.COLUMN in (left.shape, right.shape if isinstance(right, Operand) else left.shape):
+            work = (self._take("words", ir.ShapeClass.FULL, _SPREAD_BYTES),)
         self._emit(node.op, result, left, right, line=node.line, work=work)
         self._done(result, left, right)
         return result
 
-    def _from_scalar(self, node: TileOp, want: Operand | None, scalar: Expr, tile: Operand | Expr) -> Operand:
+    def _from_scalar(self, node: ir.TileOp, want: Operand | None, scalar: ir.Expr, tile: Operand | ir.Expr) -> Operand:
         """``scalar - tile``."""
         assert isinstance(tile, Operand)
         result = self._result(node, want, tile)
@@ -282,7 +269,7 @@ class _Lowering:
         self._done(result, tile)
         return result
 
-    def _compare(self, node: TileOp, _: Operand | None) -> Operand:
+    def _compare(self, node: ir.TileOp, _: Operand | None) -> Operand:
         left, right = (self._operand(argument, None) for argument in node.arguments)
         operation = node.op
         if not isinstance(left, Operand):
@@ -299,7 +286,7 @@ class _Lowering:
         self._release(left, right)
         return result
 
-    def _logic(self, node: TileOp, _: Operand | None) -> Operand:
+    def _logic(self, node: ir.TileOp, _: Operand | None) -> Operand:
         masks = [self._operand(argument, None) for argument in node.arguments]
         # Masks are always temporaries, so that the first can take the result.
         result = masks[0]
@@ -308,7 +295,7 @@ class _Lowering:
         self._release(*masks[1:])
         return result
 
-    def _where(self, node: TileOp, want: Operand | None) -> Operand:
+    def _where(self, node: ir.TileOp, want: Operand | None) -> Operand:
         mask = self._operand(node.arguments[0], None)
         # The first choice is computed before the second: it must not overwrite what that one reads.
         free = want if want is not None and want.name not in set(references(node.arguments[2])) else None
@@ -320,64 +307,64 @@ class _Lowering:
         self._done(result, yes, no)
         return result
 
-    def _across(self, node: TileOp, want: Operand | None) -> Operand:
+    def _across(self, node: ir.TileOp, want: Operand | None) -> Operand:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
         # No instruction multiplies along a row: it is folded in halves, which needs memory for a whole row of float32.
         folds = node.op == "row_prod"
-        work = (self._take("float32" if folds else "words", ShapeClass.FULL, _REDUCE_BYTES),)
+        work = (self._take("float32" if folds else "words", ir.ShapeClass.FULL, _REDUCE_BYTES),)
         self._emit(node.op, result, value, line=node.line, work=work)
         self._done(result, value)
         return result
 
-    def _down(self, node: TileOp, want: Operand | None) -> Operand:
+    def _down(self, node: ir.TileOp, want: Operand | None) -> Operand:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
-        work = (self._take("float32", ShapeClass.FULL),)
+        work = (self._take("float32", ir.ShapeClass.FULL),)
         self._emit(node.op, result, value, line=node.line, work=work)
         self._done(result, value)
         return result
 
-    def _gather(self, node: TileOp, want: Operand | None) -> Operand:
+    def _gather(self, node: ir.TileOp, want: Operand | None) -> Operand:
         source = self._operand(node.arguments[0], None)
         index = self._operand(node.arguments[1], None)
         assert isinstance(index, Operand)
         # An index in a temporary may be overwritten by its offsets in bytes; one in a buffer is the program's.
-        offsets = index if index.slot >= 0 else self._take("int32", ShapeClass.FULL)
-        shift = [argument.value for argument in node.arguments[2:] if isinstance(argument, Scalar)]
+        offsets = index if index.slot >= 0 else self._take("int32", ir.ShapeClass.FULL)
+        shift = [argument.value for argument in node.arguments[2:] if isinstance(argument, ir.Scalar)]
         result = self._result(node, want, source, apart=True)
         self._emit("gather", result, source, index, *shift, line=node.line, work=(offsets,))
         self._release(index, source)
         return result
 
-    def _iota(self, node: TileOp, want: Operand | None) -> Operand:
+    def _iota(self, node: ir.TileOp, want: Operand | None) -> Operand:
         result = self._result(node, want)
         return self._emit(node.op, result, line=node.line)
 
-    def _sort(self, node: TileOp, want: Operand | None) -> Operand:
+    def _sort(self, node: ir.TileOp, want: Operand | None) -> Operand:
         value = self._tile(node.arguments[0], node)
         result = self._result(node, want, apart=True)
         # Keys and places, filled up to whole groups of 32; records of both, and as many to merge them.
         # A record is a number and its place, 8 bytes together.
-        work = tuple(self._take(dtype, ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
+        work = tuple(self._take(dtype, ir.ShapeClass.FULL) for dtype in ("float32", "int32", "int64", "int64"))
         self._emit("argsort", result, value, line=node.line, work=work)
         self._release(value)
         return result
 
-    def _shift(self, node: TileOp, want: Operand | None) -> Operand:
+    def _shift(self, node: ir.TileOp, want: Operand | None) -> Operand:
         source, distance, fill = (self._operand(argument, None) for argument in node.arguments)
         result = self._result(node, want, source, apart=True)
-        work = (self._take("int32", ShapeClass.FULL),)
+        work = (self._take("int32", ir.ShapeClass.FULL),)
         self._emit("shift", result, source, distance, fill, line=node.line, work=work)
         self._release(source)
         return result
 
     # --- casts ------------------------------------------------------------------------------------------------------
 
-    def _cast(self, node: TileOp, want: Operand | None) -> Operand:
+    def _cast(self, node: ir.TileOp, want: Operand | None) -> Operand:
         to = self._resolve(node.dtype)
         inner = node.arguments[0]
-        assert not isinstance(inner, Scalar)
+        assert not isinstance(inner, ir.Scalar)
         origin = inner.dtype if inner.dtype == "mask" else self._resolve(inner.dtype)
         if origin == to:
             return self._same(inner, want)
@@ -397,21 +384,19 @@ class _Lowering:
             value = place
         return value
 
-    def _same(self, inner: TileExpr, want: Operand | None) -> Operand:
+    def _same(self, inner: ir.TileExpr, want: Operand | None) -> Operand:
         value = self._operand(inner, want)
         assert isinstance(value, Operand)
         return value
 
-    def _of_mask(self, node: TileOp, inner: TileExpr, to: str, want: Operand | None) -> Operand:
+    def _of_mask(self, node: ir.TileOp, inner: ir.TileExpr, to: str, want: Operand | None) -> Operand:
         """1 where the mask is true, else 0."""
-        from npukb_tile.ir import Kind, Num
-
         mask = self._operand(inner, None)
         number = "float16" if to == "bool" else to
         # Select writes no bytes, so a bool comes about as a half and is cast.
         ones = self._take(number, node.shape)
-        self._emit("fill", ones, Num(1.0, Kind.FLOAT, node.line), line=node.line)
-        self._emit("where", ones, mask, ones, Num(0.0, Kind.FLOAT, node.line), line=node.line)
+        self._emit("fill", ones, ir.Num(1.0, ir.Kind.FLOAT, line=node.line), line=node.line)
+        self._emit("where", ones, mask, ones, ir.Num(0.0, ir.Kind.FLOAT, line=node.line), line=node.line)
         self._release(mask)
         if to != "bool":
             return ones
@@ -422,11 +407,11 @@ class _Lowering:
 
     def _read_once(self, name: str) -> bool:
         """Whether this is the only time that a computation reads a buffer, so that its memory is free afterwards."""
-        reads = [part for block in walk_blocks(self.program.kernel) for part in _reads(block.body, once=True)]
+        reads = [part for block in ir.walk_blocks(self.program.kernel) for part in _reads(block.body, once=True)]
         # A second reading, also a later one of a loop, would find what the first one wrote there.
         return reads.count(name) == 1
 
-    def _of_variable(self, node: TileOp, inner: TileExpr, origin: str, to: str, want: Operand | None) -> Operand:
+    def _of_variable(self, node: ir.TileOp, inner: ir.TileExpr, origin: str, to: str, want: Operand | None) -> Operand:
         """Between float32 and a type that is known when the kernel is compiled: no cast where they are one."""
         members = set(self.program.members(origin)) | set(self.program.members(to))
         numbers = members - FLOATS
@@ -451,7 +436,7 @@ class _Lowering:
                 self._release(value)
                 return given
             place = self._take("float32", node.shape)
-            if isinstance(inner, BufferRef) and self._read_once(inner.buffer):
+            if isinstance(inner, ir.BufferRef) and self._read_once(inner.buffer):
                 # Under a name of its own: where the type is float, this is the buffer itself.
                 place = replace(place, name=f"{inner.buffer}Wide")
                 return self._emit("widened", place, value, line=node.line)
@@ -473,15 +458,15 @@ class _Lowering:
         return result
 
 
-def _reads(body: tuple[Statement, ...], *, once: bool) -> Iterator[str]:
+def _reads(body: tuple[ir.Statement, ...], *, once: bool) -> Iterator[str]:
     """Buffers that a body reads; those in loops twice, as they are read again."""
     for statement in body:
-        if isinstance(statement, TileSet):
+        if isinstance(statement, ir.TileSet):
             for name in references(statement.value):
                 yield from (name,) if once else (name, name)
-        elif isinstance(statement, For):
+        elif isinstance(statement, ir.For):
             yield from _reads(statement.body, once=False)
-        elif isinstance(statement, If):
+        elif isinstance(statement, ir.If):
             yield from _reads((*statement.then, *statement.otherwise), once=once)
 
 

@@ -5,26 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from npukb_tile.ir import (
-    Binary,
-    Call,
-    Choice,
-    Element,
-    Expr,
-    HostValue,
-    Item,
-    Kind,
-    Known,
-    ListFact,
-    Name,
-    Num,
-    Peek,
-    TensorFact,
-)
+from npukb_tile import ir
 
 __all__ = ["TYPES", "Writer", "literal", "render", "safe", "wrapped"]
 
-TYPES = {Kind.INT: "int64_t", Kind.FLOAT: "float", Kind.BOOL: "bool"}
+TYPES = {ir.Kind.INT: "int64_t", ir.Kind.FLOAT: "float", ir.Kind.BOOL: "bool"}
 _RESERVED = frozenset(
     [
         "alignas",
@@ -130,11 +115,11 @@ def safe(name: str) -> str:
     return f"{name}_" if name in _RESERVED else name
 
 
-def literal(value: int | float | bool, kind: Kind) -> str:
+def literal(value: int | float | bool, kind: ir.Kind) -> str:
     """A constant of a kind."""
-    if kind is Kind.BOOL:
+    if kind is ir.Kind.BOOL:
         return "true" if value else "false"
-    if kind is Kind.INT:
+    if kind is ir.Kind.INT:
         return str(int(value))
     # C++ has no literal for it: a lowered kernel brings a constant along.
     if math.isinf(value):
@@ -144,41 +129,41 @@ def literal(value: int | float | bool, kind: Kind) -> str:
     return f"{text}f"
 
 
-def render(node: Expr, names: Mapping[str, str] | None = None, level: int = 0) -> str:
+def render(node: ir.Expr, names: Mapping[str, str] | None = None, level: int = 0) -> str:
     """C++ of an expression. ``names`` says what names are called where that is not their own name."""
     known = names or {}
-    if isinstance(node, Num):
+    if isinstance(node, ir.Num):
         return literal(node.value, node.kind)
-    if isinstance(node, Name):
+    if isinstance(node, ir.Name):
         return known.get(node.name, safe(node.name))
-    if isinstance(node, Binary):
+    if isinstance(node, ir.Binary):
         own = _LEVEL[node.op]
         # One level higher on the right: a - (b - c) keeps its parentheses, (a - b) - c needs none.
         left, right = render(node.left, known, own), render(node.right, known, own + 1)
         text = f"{left} {_SPELLING.get(node.op, node.op)} {right}"
         return f"({text})" if own < level else text
-    if isinstance(node, Choice):
+    if isinstance(node, ir.Choice):
         text = f"{render(node.condition, known, 1)} ? {render(node.yes, known, 1)} : {render(node.no, known)}"
         return f"({text})" if level else text
-    if isinstance(node, TensorFact):
+    if isinstance(node, ir.TensorFact):
         return _fact(node, known)
-    if isinstance(node, HostValue):
+    if isinstance(node, ir.HostValue):
         return f"{node.tensor}Values[{render(node.index, known)}]"
-    if isinstance(node, Item):
+    if isinstance(node, ir.Item):
         return f"{node.attribute}Count" if node.index is None else f"{node.attribute}[{render(node.index, known)}]"
-    if isinstance(node, Known):
+    if isinstance(node, ir.Known):
         return node.flag
-    if isinstance(node, Element):
+    if isinstance(node, ir.Element):
         return f"{node.tensor}Global.GetValue({render(node.index, known)})"
-    if isinstance(node, ListFact):
+    if isinstance(node, ir.ListFact):
         place = "" if node.index is None else f", {render(node.index, known)}"
         return f"{'ListCount' if node.index is None else 'ListSize'}({node.tensor}List{place})"
-    if isinstance(node, Peek):
+    if isinstance(node, ir.Peek):
         return f"{node.buffer}Buffer.Get<float>().GetValue({render(node.index, known)})"
     return _call(node, known, level)
 
 
-def _call(node: Call, known: Mapping[str, str], level: int) -> str:
+def _call(node: ir.Call, known: Mapping[str, str], level: int) -> str:
     values = [render(argument, known) for argument in node.arguments]
     name = node.function
     if name == "neg":
@@ -203,7 +188,7 @@ def _call(node: Call, known: Mapping[str, str], level: int) -> str:
     return f"{_FUNCTIONS[name]}{typed}({', '.join(values)})"
 
 
-def _fact(node: TensorFact, known: Mapping[str, str]) -> str:
+def _fact(node: ir.TensorFact, known: Mapping[str, str]) -> str:
     shape = f"{node.tensor}Shape"
     if node.fact == "size":
         return f"{shape}.GetShapeSize()"

@@ -70,7 +70,7 @@ def _scalar(value: Operand | Expr, dtype: str) -> str:
     assert not isinstance(value, Operand)
     # A literal becomes one of that type: a cast of an integer would only be longer to read.
     if isinstance(value, Num) and dtype == "float32":
-        return render(Num(float(value.value), Kind.FLOAT, value.line))
+        return render(Num(float(value.value), Kind.FLOAT, line=value.line))
     text = render(value)
     if dtype == "float32" and value.kind is Kind.FLOAT:
         return text
@@ -114,7 +114,7 @@ def _with_scalar(instruction: Instruction, left: Operand, right: Expr, extent: s
     dtype, operation = instruction.target.dtype, OPERATIONS[instruction.operation]
     # Instructions with a scalar add, multiply and compare; there is none that subtracts or divides.
     if instruction.operation == "sub":
-        negative = Num(-right.value, right.kind, right.line) if isinstance(right, Num) else None
+        negative = Num(-right.value, right.kind, line=right.line) if isinstance(right, Num) else None
         value = _scalar(negative, dtype) if negative else f"-({_scalar(right, dtype)})"
         return _call("Adds", instruction.target.name, left.name, value, extent)
     if instruction.operation == "div":

@@ -185,7 +185,7 @@ class _Core:
                 raise absent(move.tensor, move.line)
             return move.tensor
         item = int(self.value(move.item))
-        self._list(ir.ListFact(move.tensor, move.item, move.line), item)
+        self._list(ir.ListFact(move.tensor, move.item, line=move.line), item)
         return _key(move.tensor, item)
 
     def _step(self, line: int) -> None:

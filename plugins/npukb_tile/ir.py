@@ -39,6 +39,7 @@ __all__ = [
     "Multiplier",
     "Multiply",
     "Name",
+    "Node",
     "Num",
     "OutputShape",
     "Peek",
@@ -72,110 +73,107 @@ class Kind(str, Enum):
     INTS = "ints"  # of attributes; expressions take one of them, or count them
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Whatever stands in a program, at a line of its text."""
+
+    line: int
+
+
 # --- scalars ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Num:
+class Num(Node):
     """A literal. ``value`` may be an infinity."""
 
     value: int | float | bool
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Node):
     """A local variable, a launch number or an attribute."""
 
     name: str
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Node):
     """``op`` is one of ``+ - * / // % < <= > >= == != and or``."""
 
     op: str
     left: Expr
     right: Expr
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A scalar function: ``min max abs sqrt float int neg not ceil_div round_up core vector_cores ub_bytes``."""
 
     function: str
     arguments: tuple[Expr, ...]
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Node):
     """``yes if condition else no``."""
 
     condition: Expr
     yes: Expr
     no: Expr
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class TensorFact:
+class TensorFact(Node):
     """``x.size``, ``x.rank``, ``x.itemsize``, ``x.shape[a]`` (extent), ``prod(x.shape[a:b])`` (product); host only."""
 
     tensor: str
     fact: str
     first: Expr | None
     last: Expr | None
-    line: int
     kind: Kind = Kind.INT
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class Element(Node):
     """One element of global memory, read by the scalar unit."""
 
     tensor: str
     index: Expr
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
+class Peek(Node):
     """One element of a buffer, read by the scalar unit."""
 
     buffer: str
     index: Expr
     kind: Kind
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class ListFact:
+class ListFact(Node):
     """``len(x)`` of a list of tensors, or with ``index`` ``x[index].size``; in the kernel."""
 
     tensor: str
     index: Expr | None
-    line: int
     kind: Kind = Kind.INT
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Known(Node):
     """What is known of a launch before anything is computed: whether the input ``subject`` is given, or with ``text``
     whether the attribute ``subject`` is that text.
     """
 
     subject: str
     text: str | None
-    line: int
     kind: Kind = Kind.BOOL
 
     @property
@@ -188,23 +186,21 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class HostValue:
+class HostValue(Node):
     """One element of a short input of integers, read by the host function."""
 
     tensor: str
     dtype: str
     index: Expr
-    line: int
     kind: Kind = Kind.INT
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Node):
     """``len(sizes)`` of an attribute that is a list of integers, or with ``index`` ``sizes[index]``."""
 
     attribute: str
     index: Expr | None
-    line: int
     kind: Kind = Kind.INT
 
 
@@ -222,32 +218,29 @@ class ShapeClass(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class BufferRef:
+class BufferRef(Node):
     """A buffer as an operand."""
 
     buffer: str
     dtype: str
     shape: ShapeClass
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Node):
     """A scalar as an operand: the same number for every element."""
 
     value: Expr
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class TileOp:
+class TileOp(Node):
     """An operation on tiles. ``dtype`` is an element type, a type variable's name, or ``mask``."""
 
     op: str
     arguments: tuple[TileExpr, ...]
     dtype: str
     shape: ShapeClass
-    line: int
     mode: str = ""
 
 
@@ -265,16 +258,15 @@ class Stage(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Node):
     """``name = value``."""
 
     name: str
     value: Expr
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Node):
     """``for name in range(start, stop, step)``."""
 
     name: str
@@ -282,21 +274,19 @@ class For:
     stop: Expr
     step: Expr
     body: tuple[Statement, ...]
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """``if condition: … else: …``."""
 
     condition: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(Node):
     """``rows`` runs of ``cols`` neighbouring elements, ``stride`` apart, from ``tensor[start]`` on, and a buffer. Of a
     list of tensors ``item`` says which.
     """
@@ -307,7 +297,6 @@ class Move:
     rows: Expr
     cols: Expr
     stride: Expr
-    line: int
     item: Expr | None = None
 
 
@@ -322,16 +311,15 @@ class Store(Move):
 
 
 @dataclass(frozen=True, slots=True)
-class TileSet:
+class TileSet(Node):
     """``buffer[:] = value``."""
 
     target: BufferRef
     value: TileExpr
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Node):
     """One stage. ``rows`` is None in compute blocks of one row; both are None in the others."""
 
     stage: Stage
@@ -339,18 +327,15 @@ class Block:
     rows: Expr | None
     cols: Expr | None
     body: tuple[Statement, ...]
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(Node):
     """All cores meet; what they stored before is there for loads after."""
 
-    line: int
-
 
 @dataclass(frozen=True, slots=True)
-class Multiply:
+class Multiply(Node):
     """A product of matrices in global memory: ``tensors`` are the sums and the two factors, with a start and a distance
     of rows each; ``extents`` are rows, inner extent and columns. ``bias`` is a tensor from which on a row lies that is
     added to every row of the sums.
@@ -361,20 +346,18 @@ class Multiply:
     starts: tuple[Expr, Expr, Expr]
     extents: tuple[Expr, Expr, Expr]
     strides: tuple[Expr, ...]
-    line: int
     bias: str = ""
     bias_start: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Node):
     """What the host function decides: how many cores, and the numbers that the kernel is given. ``cube``: the cores are
     cube cores.
     """
 
     cores: Expr
     numbers: tuple[tuple[str, Expr], ...]
-    line: int
     cube: bool = False
 
 
@@ -393,12 +376,11 @@ ShapeExpr = tuple[ShapePart, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OutputShape:
+class OutputShape(Node):
     """``y.shape = …`` in the host function; with a ``condition`` ``y.shape = … if condition else …``."""
 
     tensor: str
     shape: ShapeExpr
-    line: int
     condition: Expr | None = None
     otherwise: ShapeExpr = ()
 
@@ -422,7 +404,7 @@ class TensorRole(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(Node):
     """A tensor in global memory, or a list of them. ``dtype`` is an element type or a type variable's name.
 
     An ``optional`` input may be absent. ``begins`` says what an output holds before the launch: the name of the input
@@ -432,24 +414,22 @@ class Tensor:
     name: str
     role: TensorRole
     dtype: str
-    line: int
     listed: bool = False
     optional: bool = False
     begins: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Node):
     """An attribute of the operator."""
 
     name: str
     kind: Kind
     default: int | float | bool | str | tuple[int, ...] | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(Node):
     """On-chip memory of ``rows`` by ``cols`` elements, times ``depth``. ``rank`` is that of its declaration."""
 
     name: str
@@ -458,7 +438,6 @@ class Buffer:
     rank: int
     dtype: str
     depth: int
-    line: int
 
     @property
     def column(self) -> bool:
@@ -468,7 +447,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Multiplier:
+class Multiplier(Node):
     """What multiplies matrices of at most ``rows`` by ``inner`` and ``inner`` by ``cols`` elements of a type.
 
     Factors that are ``turned`` lie column by column. ``sums`` is the element type of results, ``bias`` that of the rows
@@ -480,7 +459,6 @@ class Multiplier:
     inner: Expr
     cols: Expr
     dtype: str
-    line: int
     turned: tuple[bool, bool] = (False, False)
     sums: str = ""
     bias: str = ""

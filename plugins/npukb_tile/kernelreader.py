@@ -87,7 +87,7 @@ class KernelReader:
             return self._for(node)
         if isinstance(node, ast.If):
             condition = self.scalars.condition(node.test)
-            return ir.If(condition, self.body(node.body), self.body(node.orelse), node.lineno)
+            return ir.If(condition, self.body(node.body), self.body(node.orelse), line=node.lineno)
         if isinstance(node, ast.With):
             return self._with(node)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -103,7 +103,7 @@ class KernelReader:
 
     def _for(self, node: ast.For) -> ir.Statement:
         name, start, stop, step = read_range(self.scalars, node)
-        return ir.For(name, start, stop, step, self.body(node.body), node.lineno)
+        return ir.For(name, start, stop, step, self.body(node.body), line=node.lineno)
 
     def _call(self, node: ast.Call) -> ir.Statement:
         if is_name(node.func, "load", "store"):
@@ -111,7 +111,7 @@ class KernelReader:
         if is_name(node.func, "sync_all"):
             if self._block is not None:
                 raise fault(node, "stage", "cores synchronise between blocks, not inside one")
-            return ir.Sync(node.lineno)
+            return ir.Sync(line=node.lineno)
         if is_name(node.func, "multiply"):
             if self._block is not None:
                 raise fault(node, "stage", "matrices are multiplied between blocks, not inside one")
@@ -155,7 +155,7 @@ class KernelReader:
         known = self.scalars.kinds.setdefault(target.id, value.kind)
         if known is not value.kind:
             raise fault(node, "dtype", f"{target.id} was {known.value} and would become {value.kind.value}")
-        return ir.Assign(target.id, value, node.lineno)
+        return ir.Assign(target.id, value, line=node.lineno)
 
     def _set(self, node: ast.Assign, target: ast.Subscript, name: str) -> ir.Statement:
         if name in self.scalars.tensors:
@@ -187,7 +187,7 @@ class KernelReader:
         value = self._tiles.read(node.value)
         if not isinstance(value, ir.Scalar):
             self._same(node, to, value.dtype, value.shape)
-        return ir.TileSet(to, value, node.lineno)
+        return ir.TileSet(to, value, line=node.lineno)
 
     def _same(self, node: ast.stmt, to: ir.BufferRef, dtype: str, shape: ir.ShapeClass) -> None:
         if dtype == "mask":
@@ -234,10 +234,10 @@ class KernelReader:
                 node, "syntax", "depth is 1 or 2", "depth=2 lets the copy of the next tile run beside the computation"
             )
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[:-1]]
-        num = ir.Num(1, ir.Kind.INT, node.lineno)
+        num = ir.Num(1, ir.Kind.INT, line=node.lineno)
         rows, cols = (num, extents[0]) if len(extents) == 1 else (extents[0], extents[1])
         self.check_constant(node, node.args[:-1])
-        self.buffers[name] = ir.Buffer(name, rows, cols, len(extents), dtype, depth.value, node.lineno)
+        self.buffers[name] = ir.Buffer(name, rows, cols, len(extents), dtype, depth.value, line=node.lineno)
 
     def check_constant(self, node: ast.Call, extents: list[ast.expr]) -> None:
         """Buffers are laid out once, before anything runs, and products are cut."""
@@ -286,7 +286,9 @@ class KernelReader:
         # A block becomes a function of its own, whose variables end with it.
         for local in set(self.scalars.kinds) - known:
             del self.scalars.kinds[local]  # what a block assigns is its own
-        return ir.Block(stage, self._label(label, stage), rows, extents[-1] if extents else None, body, node.lineno)
+        return ir.Block(
+            stage, self._label(label, stage), rows, extents[-1] if extents else None, body, line=node.lineno
+        )
 
     def _label(self, label: str, stage: ir.Stage) -> str:
         words = (label or stage.value).split("_")
@@ -341,10 +343,10 @@ class KernelReader:
         self._used |= {buffer, tensor.name}
         start = self.scalars.integer(place.slice, "a place")  # type: ignore[attr-defined]
         extents = [self.scalars.integer(extent, "an extent") for extent in node.args[2:]]
-        rows = extents[0] if len(extents) == 2 else ir.Num(1, ir.Kind.INT, node.lineno)
+        rows = extents[0] if len(extents) == 2 else ir.Num(1, ir.Kind.INT, line=node.lineno)
         stride = self.scalars.integer(words["stride"], "a stride") if "stride" in words else extents[-1]
         kind = ir.Load if loads else ir.Store
-        return kind(buffer, tensor.name, start, rows, extents[-1], stride, node.lineno, item)
+        return kind(buffer, tensor.name, start, rows, extents[-1], stride, item, line=node.lineno)
 
     def _item(self, place: ast.expr, held: ir.Tensor, form: str) -> ir.Expr | None:
         """Which tensor of a list is meant; None for a tensor by itself."""

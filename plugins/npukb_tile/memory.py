@@ -33,8 +33,8 @@ def workspace_bytes(tensor: Tensor, shapes: Sequence[OutputShape], types: Mappin
             line=shape.line,
             remedy=f"{tensor.name}.shape = (n, m), and element types of one size",
         )
-    size: Expr = Num(itemsizes.pop(), Kind.INT, shape.line)
-    return reduce(lambda left, right: Binary("*", left, right, Kind.INT, shape.line), [*extents, size])
+    size: Expr = Num(itemsizes.pop(), Kind.INT, line=shape.line)
+    return reduce(lambda left, right: Binary("*", left, right, Kind.INT, line=shape.line), [*extents, size])
 
 
 def workspace_places(
@@ -48,7 +48,7 @@ def workspace_places(
             continue
         if behind is not None:
             places[place_name(tensor)] = behind
-        unit = Num(_UNIT, Kind.INT, tensor.line)
-        size = Call("round_up", (workspace_bytes(tensor, shapes, types), unit), Kind.INT, tensor.line)
-        behind = size if behind is None else Binary("+", behind, size, Kind.INT, tensor.line)
+        unit = Num(_UNIT, Kind.INT, line=tensor.line)
+        size = Call("round_up", (workspace_bytes(tensor, shapes, types), unit), Kind.INT, line=tensor.line)
+        behind = size if behind is None else Binary("+", behind, size, Kind.INT, line=tensor.line)
     return places

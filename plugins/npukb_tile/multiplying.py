@@ -76,7 +76,7 @@ def read_multiplier(reader: Reader, node: ast.Call, name: str) -> Multiplier:
     reader.check_constant(node, node.args[:-1])
     rows, inner, cols = (reader.scalars.integer(extent, "an extent") for extent in node.args[:3])
     ways = [isinstance(way := turned.get(word), ast.Constant) and way.value is True for word in _WAYS]
-    return Multiplier(name, rows, inner, cols, dtype, node.lineno, (ways[0], ways[1]))
+    return Multiplier(name, rows, inner, cols, dtype, (ways[0], ways[1]), line=node.lineno)
 
 
 def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
@@ -117,7 +117,7 @@ def read_multiply(reader: Reader, node: ast.Call) -> Multiply:
         strides = tuple(reader.scalars.integer(stride, "a stride") for stride in given.elts)
     names = (target.name, left.name, right.name)
     begin = (starts[0], starts[1], starts[2])
-    return Multiply(used, names, begin, (rows, inner, cols), strides, node.lineno, bias, bias_start)
+    return Multiply(used, names, begin, (rows, inner, cols), strides, bias, bias_start, line=node.lineno)
 
 
 def _check_bias(node: ast.Call, held: Multiplier, row: Tensor) -> None:
@@ -247,42 +247,48 @@ def _places(
 
 # --- lowering --------------------------------------------------------------------------------------------------------
 
-CUT_PRODUCT = """\
-// How the library cuts a product of so many elements into base blocks. False if it finds no way. What is turned lies
-// column by column.
-bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
-                ge::DataType sum, bool aTurned, bool bTurned, optiling::TCubeTiling& tiling) {
+# What both ways of cutting say of the factors, and of the extents.
+_SET_FACTORS = """\
     using namespace matmul_tiling;
     const DataType factor = static_cast<DataType>(type);
     MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
     search.SetAType(TPosition::GM, CubeFormat::ND, factor, aTurned);
     search.SetBType(TPosition::GM, CubeFormat::ND, factor, bTurned);
     search.SetCType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(sum));
+"""
+_SET_EXTENTS = """\
     search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
     search.SetBufferSpace(-1, -1, -1);
     return search.GetTiling(tiling) != -1;
 }"""
 
-CUT_PRODUCT_WITH_BIAS = """\
+CUT_PRODUCT = (
+    """\
+// How the library cuts a product of so many elements into base blocks. False if it finds no way. What is turned lies
+// column by column.
+bool CutProduct(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
+                ge::DataType sum, bool aTurned, bool bTurned, optiling::TCubeTiling& tiling) {
+"""
+    + _SET_FACTORS
+    + _SET_EXTENTS
+)
+
+CUT_PRODUCT_WITH_BIAS = (
+    """\
 // How the library cuts a product of so many elements, to which a row is added, into base blocks. False if it finds no
 // way. What is turned lies column by column.
 bool CutProductWithBias(gert::TilingContext* context, int64_t rows, int64_t inner, int64_t cols, ge::DataType type,
                         ge::DataType sum, ge::DataType bias, bool aTurned, bool bTurned,
                         optiling::TCubeTiling& tiling) {
-    using namespace matmul_tiling;
-    const DataType factor = static_cast<DataType>(type);
-    MatmulApiTiling search(platform_ascendc::PlatformAscendC(context->GetPlatformInfo()));
-    search.SetAType(TPosition::GM, CubeFormat::ND, factor, aTurned);
-    search.SetBType(TPosition::GM, CubeFormat::ND, factor, bTurned);
-    search.SetCType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(sum));
+"""
+    + _SET_FACTORS
+    + """\
     search.SetBiasType(TPosition::GM, CubeFormat::ND, static_cast<DataType>(bias));
     search.SetBias(true);
-    search.SetOrgShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
-    search.SetShape(static_cast<int32_t>(rows), static_cast<int32_t>(cols), static_cast<int32_t>(inner));
-    search.SetBufferSpace(-1, -1, -1);
-    return search.GetTiling(tiling) != -1;
-}"""
+"""
+    + _SET_EXTENTS
+)
 
 
 def cut_products(program: Program) -> list[str]:

@@ -214,7 +214,7 @@ def _signature(
     for argument, default in zip(arguments, defaults, strict=True):
         what, of, begins, optional = _mark(argument)
         if what == "Attribute" and of in _KINDS and not begins and not optional:
-            held = Attribute(argument.arg, _KINDS[of], _default(default), argument.lineno)
+            held = Attribute(argument.arg, _KINDS[of], _default(default), line=argument.lineno)
             if held.default is not None and not _is_default(held.default, held.kind):
                 raise fault(argument, "dtype", f"the default of {held.name} is no {of}")
             attributes[argument.arg] = held
@@ -223,7 +223,9 @@ def _signature(
             if optional and what != "Input":
                 raise fault(argument, "syntax", "only single inputs may be absent", "bias: Input[float32] | None")
             _check_beginning(argument, role, of, begins, tensors, listed=what in _LISTS)
-            tensors[argument.arg] = Tensor(argument.arg, role, of, argument.lineno, what in _LISTS, optional, begins)
+            tensors[argument.arg] = Tensor(
+                argument.arg, role, of, what in _LISTS, optional, begins, line=argument.lineno
+            )
         else:
             raise fault(
                 argument,
@@ -350,7 +352,7 @@ class HostReader:
                 return None
         if isinstance(node, ast.If):
             condition = self.scalars.condition(node.test)
-            return If(condition, self.body(node.body), self.body(node.orelse), node.lineno)
+            return If(condition, self.body(node.body), self.body(node.orelse), line=node.lineno)
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and is_name(node.value.func, "launch"):
@@ -364,11 +366,11 @@ class HostReader:
         known = self.scalars.kinds.setdefault(target.id, value.kind)
         if known is not value.kind:
             raise fault(node, "dtype", f"{target.id} was {known.value} and would become {value.kind.value}")
-        return Assign(target.id, value, node.lineno)
+        return Assign(target.id, value, line=node.lineno)
 
     def _for(self, node: ast.For) -> Statement:
         name, start, stop, step = read_range(self.scalars, node)
-        return For(name, start, stop, step, self.body(node.body), node.lineno)
+        return For(name, start, stop, step, self.body(node.body), line=node.lineno)
 
     def _launch(self, node: ast.Call) -> None:
         if self.depth > 1:
@@ -382,7 +384,7 @@ class HostReader:
         cores = given.pop("cube_cores" if cube else "cores")
         if cores.kind is not Kind.INT:
             raise fault(node, "dtype", "cores must be an integer")
-        self.launch = Launch(cores, tuple(given.items()), node.lineno, cube)
+        self.launch = Launch(cores, tuple(given.items()), cube, line=node.lineno)
 
     def _shape(self, node: ast.Assign, tensor: str) -> None:
         held = self.scalars.tensors.get(tensor)
@@ -411,7 +413,7 @@ class HostReader:
                 "the shapes of a list of outputs are those of a list of inputs: y.shape = x.shape",
             )
         shape = parts[: len(parts) - len(otherwise)]
-        self.shapes.append(OutputShape(tensor, shape, node.lineno, condition, otherwise))
+        self.shapes.append(OutputShape(tensor, shape, condition, otherwise, line=node.lineno))
 
     def _parts(self, node: ast.expr) -> ShapeExpr:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

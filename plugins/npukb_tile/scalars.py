@@ -104,13 +104,13 @@ class ScalarReader:
             parts = [self.condition(value) for value in node.values]
             result = parts[0]
             for part in parts[1:]:
-                result = Binary(op, result, part, Kind.BOOL, node.lineno)
+                result = Binary(op, result, part, Kind.BOOL, line=node.lineno)
             return result
         if isinstance(node, ast.UnaryOp):
             return self._unary(node)
         if isinstance(node, ast.IfExp):
             yes, no = self._alike(self.read(node.body), self.read(node.orelse))
-            return Choice(self.condition(node.test), yes, no, yes.kind, node.lineno)
+            return Choice(self.condition(node.test), yes, no, yes.kind, line=node.lineno)
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.Attribute):
@@ -137,19 +137,19 @@ class ScalarReader:
         value = node.value
         # Before integers: Python's booleans are integers, too.
         if isinstance(value, bool):
-            return Num(value, Kind.BOOL, node.lineno)
+            return Num(value, Kind.BOOL, line=node.lineno)
         if isinstance(value, int):
             # Literals are never negative: the sign is an operator.
             if value >= MOST_INTEGER:
                 raise fault(node, "number", "an integer beyond 64 bits")
-            return Num(value, Kind.INT, node.lineno)
+            return Num(value, Kind.INT, line=node.lineno)
         if isinstance(value, float):
-            return Num(value, Kind.FLOAT, node.lineno)
+            return Num(value, Kind.FLOAT, line=node.lineno)
         raise fault(node, "syntax", f"{value!r} is no number")
 
     def _name(self, node: ast.Name) -> Expr:
         if node.id == "inf":
-            return Num(math.inf, Kind.FLOAT, node.lineno)
+            return Num(math.inf, Kind.FLOAT, line=node.lineno)
         if node.id in self.buffers:
             raise fault(
                 node, "scalar", f"{node.id} is a buffer, not a scalar", f"write {node.id}[0] for its first element"
@@ -170,7 +170,7 @@ class ScalarReader:
         if node.id not in self.kinds:
             known = ", ".join(sorted(self.kinds)) or "none"
             raise fault(node, "unknown_name", f"there is no {node.id} here", f"known scalars: {known}")
-        return Name(node.id, self.kinds[node.id], node.lineno)
+        return Name(node.id, self.kinds[node.id], line=node.lineno)
 
     def _binary(self, node: ast.BinOp, op: str | None, left: Expr, right_node: ast.expr) -> Expr:
         if op is None:
@@ -181,7 +181,7 @@ class ScalarReader:
             raise fault(node, "dtype", "/ divides floats", "use // for integers, or float(a) / float(b)")
         if op in ("//", "%") and left.kind is not Kind.INT:
             raise fault(node, "dtype", f"{op} is for integers")
-        return Binary(op, left, right, left.kind, node.lineno)
+        return Binary(op, left, right, left.kind, line=node.lineno)
 
     def _compare(self, node: ast.Compare) -> Expr:
         # First: texts and absent inputs are no scalars, and reading them would be a fault.
@@ -192,7 +192,7 @@ class ScalarReader:
         op = _ORDER.get(type(node.ops[0]).__name__)
         if op is None:
             raise fault(node, "syntax", "use < <= > >= == !=")
-        return Binary(op, left, right, Kind.BOOL, node.lineno)
+        return Binary(op, left, right, Kind.BOOL, line=node.lineno)
 
     def _known(self, node: ast.Compare) -> Expr | None:
         """``x is None``, ``x is not None``, ``mode == "mean"``, ``mode != "mean"``; None for anything else."""
@@ -210,20 +210,20 @@ class ScalarReader:
             text = right.value
         else:
             return None
-        known = Known(name, text, node.lineno)
+        known = Known(name, text, line=node.lineno)
         self.known.append(known)
         wanted = isinstance(op, ast.IsNot | ast.Eq)
-        return known if wanted else Call("not", (known,), Kind.BOOL, node.lineno)
+        return known if wanted else Call("not", (known,), Kind.BOOL, line=node.lineno)
 
     def _unary(self, node: ast.UnaryOp) -> Expr:
         if isinstance(node.op, ast.Not):
-            return Call("not", (self.condition(node.operand),), Kind.BOOL, node.lineno)
+            return Call("not", (self.condition(node.operand),), Kind.BOOL, line=node.lineno)
         if isinstance(node.op, ast.USub):
             value = self.read(node.operand)
             if isinstance(value, Num) and value.kind is not Kind.BOOL:
                 # A negative number stays a literal, so that later passes see a constant.
-                return Num(-value.value, value.kind, node.lineno)
-            return Call("neg", (value,), value.kind, node.lineno)
+                return Num(-value.value, value.kind, line=node.lineno)
+            return Call("neg", (value,), value.kind, line=node.lineno)
         raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar expression of the language")
 
     def _call(self, node: ast.Call) -> Expr:
@@ -251,18 +251,18 @@ class ScalarReader:
             arguments = self._alike(*arguments)
         if name in ("ceil_div", "round_up") and arguments[0].kind is not Kind.INT:
             raise fault(node, "dtype", f"{name} is for integers")
-        return Call(name, arguments, kind or arguments[0].kind, node.lineno)
+        return Call(name, arguments, kind or arguments[0].kind, line=node.lineno)
 
     def _length(self, node: ast.Call) -> Expr:
         """``len(x)``."""
         [given] = node.args if len(node.args) == 1 else [node]
         if isinstance(given, ast.Name) and self.kinds.get(given.id) is Kind.INTS and not node.keywords:
-            return Item(given.id, None, node.lineno)
+            return Item(given.id, None, line=node.lineno)
         held = self.tensors.get(given.id) if isinstance(given, ast.Name) else None
         if self.host or held is None or not held.listed or node.keywords:
             remedy = "the kernel function has len(x) of a list x: Inputs[float32]"
             raise fault(node, "syntax", f"{ast.unparse(node)} is no length of a list", remedy)
-        return ListFact(held.name, None, node.lineno)
+        return ListFact(held.name, None, line=node.lineno)
 
     def _listed_size(self, node: ast.Attribute) -> Expr | None:
         """``x[k].size`` in the kernel; None for anything else."""
@@ -272,7 +272,7 @@ class ScalarReader:
         held = self.tensors.get(place.value.id) if isinstance(place.value, ast.Name) else None
         if held is None or not held.listed or isinstance(place.slice, ast.Slice):
             return None
-        return ListFact(held.name, self.integer(place.slice, "a place in a list"), node.lineno)
+        return ListFact(held.name, self.integer(place.slice, "a place in a list"), line=node.lineno)
 
     def _product(self, node: ast.Call) -> Expr:
         part = self._slice(node.args[0]) if len(node.args) == 1 else None
@@ -280,7 +280,7 @@ class ScalarReader:
             self._single(node, part[0])
         if part is None:
             raise fault(node, "syntax", "prod takes part of a shape", "write prod(x.shape[a:b])")
-        return TensorFact(part[0], "product", part[1], part[2], node.lineno)
+        return TensorFact(part[0], "product", part[1], part[2], line=node.lineno)
 
     def _slice(self, node: ast.expr) -> tuple[str, Expr | None, Expr | None] | None:
         """``x.shape[a:b]``."""
@@ -323,7 +323,7 @@ class ScalarReader:
             )
         name = self._tensor(node, node.value.id)
         self._single(node, name)
-        return TensorFact(name, node.attr, None, None, node.lineno)
+        return TensorFact(name, node.attr, None, None, line=node.lineno)
 
     def _value(self, node: ast.Subscript, name: str) -> Expr:
         """``k[0]`` in the host function: an element of an input whose values are known at the launch."""
@@ -332,7 +332,7 @@ class ScalarReader:
         if dtype not in ("int32", "int64") or self.tensors[name].optional or isinstance(node.slice, ast.Slice):
             remedy = "the host function reads single elements of inputs of int32 or int64 that are always given"
             raise fault(node, "scalar", f"{ast.unparse(node)} is not known at the launch", remedy)
-        return HostValue(name, dtype, self.integer(node.slice, "a place"), node.lineno)
+        return HostValue(name, dtype, self.integer(node.slice, "a place"), line=node.lineno)
 
     def _single(self, node: ast.expr, name: str) -> None:
         if self.tensors[name].listed:
@@ -342,7 +342,7 @@ class ScalarReader:
         if isinstance(node.value, ast.Name) and self.kinds.get(node.value.id) is Kind.INTS:
             if isinstance(node.slice, ast.Slice):
                 raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar", f"{node.value.id}[i] is one integer")
-            return Item(node.value.id, self.integer(node.slice, "a place in a list"), node.lineno)
+            return Item(node.value.id, self.integer(node.slice, "a place in a list"), line=node.lineno)
         if self.host and isinstance(node.value, ast.Name) and node.value.id in self.tensors:
             return self._value(node, node.value.id)
         if self.host:
@@ -350,16 +350,16 @@ class ScalarReader:
             if tensor is None or isinstance(node.slice, ast.Slice):
                 raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar", "write x.shape[i]")
             self._single(node, tensor)
-            return TensorFact(tensor, "extent", self.integer(node.slice, "an axis"), None, node.lineno)
+            return TensorFact(tensor, "extent", self.integer(node.slice, "an axis"), None, line=node.lineno)
         if not isinstance(node.value, ast.Name) or isinstance(node.slice, ast.Slice):
             raise fault(node, "syntax", f"{ast.unparse(node)} is no scalar")
         name, index = node.value.id, self.integer(node.slice, "a place")
         if name in self.buffers:
-            return Peek(name, index, self._kind_of(node, self.buffers[name].dtype), node.lineno)
+            return Peek(name, index, self._kind_of(node, self.buffers[name].dtype), line=node.lineno)
         if name in self.tensors and self.tensors[name].listed:
             raise fault(node, "scalar", f"{name}[…] is a tensor of a list", f"write {name}[k].size, or load from it")
         if name in self.tensors:
-            return Element(name, index, self._kind_of(node, self.tensors[name].dtype), node.lineno)
+            return Element(name, index, self._kind_of(node, self.tensors[name].dtype), line=node.lineno)
         raise fault(node, "unknown_name", f"there is no buffer or tensor {name}")
 
     def _kind_of(self, node: ast.AST, dtype: str) -> Kind:
@@ -386,8 +386,8 @@ def _float(value: Expr) -> Expr:
     if value.kind is Kind.FLOAT:
         return value
     if isinstance(value, Num):
-        return Num(float(value.value), Kind.FLOAT, value.line)
-    return Call("float", (value,), Kind.FLOAT, value.line)
+        return Num(float(value.value), Kind.FLOAT, line=value.line)
+    return Call("float", (value,), Kind.FLOAT, line=value.line)
 
 
 def read_range(scalars: ScalarReader, node: ast.For) -> tuple[str, Expr, Expr, Expr]:
@@ -398,7 +398,7 @@ def read_range(scalars: ScalarReader, node: ast.For) -> tuple[str, Expr, Expr, E
     if not 1 <= len(call.args) <= 3 or node.orelse:
         raise fault(node, "syntax", "range takes one to three numbers, and loops have no else")
     numbers = [scalars.integer(argument, "a bound of a loop") for argument in call.args]
-    zero, num = Num(0, Kind.INT, node.lineno), Num(1, Kind.INT, node.lineno)
+    zero, num = Num(0, Kind.INT, line=node.lineno), Num(1, Kind.INT, line=node.lineno)
     start, stop, step = (
         (zero, numbers[0], num)
         if len(numbers) == 1

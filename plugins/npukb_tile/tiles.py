@@ -43,12 +43,12 @@ class TileReader:
             shape = _ROW
         else:
             shape = _FULL
-        return BufferRef(name, held.dtype, shape, node.lineno)
+        return BufferRef(name, held.dtype, shape, line=node.lineno)
 
     def read(self, node: ast.expr) -> TileExpr:
         """The typed tile expression of a node; what has no tile in it is a scalar."""
         if not self._has_tile(node):
-            return Scalar(self.scalars.read(node), node.lineno)
+            return Scalar(self.scalars.read(node), line=node.lineno)
         if isinstance(node, ast.Name):
             return self.buffer(node, node.id)
         if isinstance(node, ast.BinOp):
@@ -90,7 +90,7 @@ class TileReader:
         base = self.read(node.left)
         dtype, shape = self._common(node, base, base)
         self._computes(node, dtype, OPERATIONS["mul"].floats_only)
-        square = TileOp("mul", (base, base), dtype, shape, node.lineno)
+        square = TileOp("mul", (base, base), dtype, shape, line=node.lineno)
         # Squares of squares double their tree each time: a short line could ask for millions of instructions.
         if _operations(square) > MOST_OPERATIONS:
             raise fault(
@@ -120,13 +120,13 @@ class TileReader:
         if "int16" in members or ("int32" in members and op != "eq"):
             detail = "integers are compared for equality only, and as int32"
             raise fault(node, "dtype", detail, "cast to float32 first")
-        return TileOp(op, (left, right), "mask", shape, node.lineno)
+        return TileOp(op, (left, right), "mask", shape, line=node.lineno)
 
     def _binary(self, node: ast.expr, op: str, left_node: ast.expr, right_node: ast.expr) -> TileExpr:
         left, right = self.read(left_node), self.read(right_node)
         dtype, shape = self._common(node, left, right)
         self._computes(node, dtype, OPERATIONS[op].floats_only)
-        return TileOp(op, (left, right), dtype, shape, node.lineno)
+        return TileOp(op, (left, right), dtype, shape, line=node.lineno)
 
     def _logic(self, node: ast.expr, op: str, masks: list[TileExpr]) -> TileExpr:
         for mask in masks:
@@ -136,7 +136,7 @@ class TileReader:
         assert not isinstance(first, Scalar)
         if any(not isinstance(mask, Scalar) and mask.shape is not first.shape for mask in masks):
             raise fault(node, "shape", "masks must have one shape")
-        return TileOp(op, tuple(masks), "mask", first.shape, node.lineno)
+        return TileOp(op, tuple(masks), "mask", first.shape, line=node.lineno)
 
     def _call(self, node: ast.Call) -> TileExpr:
         if not isinstance(node.func, ast.Name):
@@ -172,7 +172,7 @@ class TileReader:
     def _unary_op(self, node: ast.expr, name: str, value: TileExpr) -> TileExpr:
         assert not isinstance(value, Scalar)
         self._computes(node, value.dtype, OPERATIONS[name].floats_only)
-        return TileOp(name, (value,), value.dtype, value.shape, node.lineno)
+        return TileOp(name, (value,), value.dtype, value.shape, line=node.lineno)
 
     def _reduction(self, node: ast.expr, name: str, value: TileExpr) -> TileExpr:
         across = OPERATIONS[name].kind == "across"
@@ -187,14 +187,14 @@ class TileReader:
             )
         if any(member != "float32" for member in self.members(value.dtype)):
             raise fault(node, "dtype", f"{name} sums in float32", "cast first: float32(x)")
-        return TileOp(name, (value,), value.dtype, _COLUMN if across else _ROW, node.lineno)
+        return TileOp(name, (value,), value.dtype, _COLUMN if across else _ROW, line=node.lineno)
 
     def _sort(self, node: ast.expr, name: str, value: TileExpr) -> TileExpr:
         if isinstance(value, Scalar) or not self.single or value.shape is not _FULL:
             raise fault(node, "shape", f"{name} works on tiles of one row", "open the block with compute(cols)")
         if any(member != "float32" for member in self.members(value.dtype)):
             raise fault(node, "dtype", f"{name} compares in float32", "cast first: float32(x)")
-        return TileOp(name, (value,), "int32", _FULL, node.lineno)
+        return TileOp(name, (value,), "int32", _FULL, line=node.lineno)
 
     def _where(self, node: ast.Call) -> TileExpr:
         mask, yes, no = (self.read(argument) for argument in node.args)
@@ -211,7 +211,7 @@ class TileReader:
                 )
         if any(member not in ("float32", "float16") for member in self.members(dtype)):
             raise fault(node, "dtype", f"where chooses between floats, not {dtype}", "cast first: float32(x)")
-        return TileOp("where", (mask, yes, no), dtype, mask.shape, node.lineno)
+        return TileOp("where", (mask, yes, no), dtype, mask.shape, line=node.lineno)
 
     def _placed(self, node: ast.Call, name: str) -> TileExpr:
         """Operations that say where elements come from."""
@@ -219,7 +219,7 @@ class TileReader:
             if node.args or node.keywords:
                 raise fault(node, "syntax", f"{name} takes nothing", f"multiply and add: {name}() * 2 + 1")
             shape = _COLUMN if name == "iota_rows" else _FULL if self.single else _ROW
-            return TileOp(name, (), "int32", shape, node.lineno)
+            return TileOp(name, (), "int32", shape, line=node.lineno)
         if not 2 <= len(node.args) <= 3:
             raise fault(node, "syntax", f"{name} takes two or three operands")
         arguments = tuple(self.read(argument) for argument in node.args)
@@ -234,7 +234,7 @@ class TileReader:
                 raise fault(node, "dtype", "gather takes places of type int32", "gather(x, iota() * 2)")
         elif not isinstance(arguments[1], Scalar) or arguments[1].value.kind is not Kind.INT or len(arguments) != 3:
             raise fault(node, "syntax", "shift takes a tile, a distance and a filling", "shift(x, 1, 0.0)")
-        return TileOp(name, arguments, source.dtype, _FULL, node.lineno)
+        return TileOp(name, arguments, source.dtype, _FULL, line=node.lineno)
 
     def _cast(self, node: ast.Call, name: str) -> TileExpr:
         mode = ""
@@ -249,7 +249,7 @@ class TileReader:
             raise fault(node, "dtype", "a scalar needs no cast here")
         if value.dtype == "mask" and name not in ("bool", "float32", "float16"):
             raise fault(node, "dtype", f"a mask does not become {name}", "bool(mask) or float32(mask)")
-        return TileOp("cast", (value,), name, value.shape, node.lineno, mode)
+        return TileOp("cast", (value,), name, value.shape, mode, line=node.lineno)
 
     def _computes(self, node: ast.expr, dtype: str, floats: bool = False) -> None:
         allowed = ARITHMETIC & FLOATS if floats else ARITHMETIC

@@ -127,7 +127,7 @@ def _cut(node: Expr, cores: int) -> Expr:
     """An expression for another number of cores."""
     if isinstance(node, Call):
         if node.function == "vector_cores":
-            return Num(cores, Kind.INT, node.line)
+            return Num(cores, Kind.INT, line=node.line)
         return replace(node, arguments=tuple(_cut(argument, cores) for argument in node.arguments))
     if isinstance(node, Binary):
         return replace(node, left=_cut(node.left, cores), right=_cut(node.right, cores))

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, model_validator
+from pydantic import TypeAdapter, model_validator
 
 from npukb_twin.compile.instructions import LibraryRow, Row, instructions, library
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 
 __all__ = [
     "CONDITIONS",
@@ -68,10 +69,8 @@ LIBRARY_CONDITIONS: Mapping[str, Callable[[LibraryRow], bool]] = {
 }
 
 
-class Constraint(BaseModel):
+class Constraint(Strict):
     """One demand of a page. ``rule`` is what a call that breaks it is told, ``why`` the reason for no verdict."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str
     status: _Status
@@ -97,9 +96,7 @@ class Entry(NamedTuple):
     constraint: Constraint
 
 
-class _Ledger(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Ledger(Strict):
     rows: dict[str, Constraint]
     library: dict[str, Constraint]
     functions: dict[str, list[Constraint]]

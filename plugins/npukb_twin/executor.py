@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from npukb_twin import documentation, teaching
 from npukb_twin.compile import build, driver, lacking, toolchain
@@ -46,14 +46,13 @@ from npukernelbench.nouns import (
     Track,
 )
 from npukernelbench.nouns.knowledge import Topic
+from npukernelbench.strict import Strict
 
 __all__ = ["TwinArgs", "TwinExecutor"]
 
 
-class TwinArgs(BaseModel):
+class TwinArgs(Strict):
     """Arguments of the twin, given by ``--executor_args key=value,…``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     soc: str = Field("ascend910b2", description="machine file to model")
     toolchain: str = Field("auto", description="auto, zig, or a system compiler by name or path")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from npukb_openai.args import TRANSPORT
+from npukernelbench.strict import Strict
 
 __all__ = ["VllmArgs", "VllmServerArgs"]
 
 
-class VllmArgs(BaseModel):
+class VllmArgs(Strict):
     """Arguments of both: the checkpoint, and how the engine holds it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(min_length=1, description="a folder with a checkpoint, or its name on the hub")
     revision: str | None = Field(None, description="branch, tag or commit on the hub")

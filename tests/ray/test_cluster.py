@@ -13,6 +13,7 @@ from benchmarks.scale.answers import Decided, decided, end, start, stored, write
 from benchmarks.scale.proof import cluster as cluster_of
 from benchmarks.scale.proof import head_lost
 from npukb_ray.cluster import RayCluster
+from npukb_ray.desk import Inner
 from npukb_ray.pool import DeskLostError
 from npukernelbench.nouns import Track
 
@@ -68,7 +69,7 @@ def test_verdicts_are_those_of_one_machine_and_a_killed_node_loses_none(
 
 def test_a_desk_on_a_node_that_has_just_left_is_lost(cluster: Any) -> None:
     needed = {"CPU": 1.0}
-    joined = RayCluster(cluster.address, inner="twin", inner_args={}, needed=needed, slots=1, patience_s=10.0)
+    joined = RayCluster(cluster.address, Inner("twin", {}, needed), slots=1, patience_s=10.0)
     try:
         desk = joined.desk("0f" * 28)  # an id that no node has
         with pytest.raises(DeskLostError, match="schedulable"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from npukb_ray.cluster import RayCluster
-from npukb_ray.desk import Facts
+from npukb_ray.desk import Facts, Inner
 from npukb_ray.executor import RayArgs, RayExecutor
 from npukb_ray.pool import DeskLostError, Pool, commonest, room_of
 from npukb_ray.serving import deployed
@@ -249,8 +249,8 @@ def test_ray_that_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "ray", None)
     replicas = Replicas("127.0.0.1", 0, Count(1, 1), "", Callers(), {})
     ways = {
-        "a cluster": lambda: RayCluster("local", inner="twin", inner_args={}, needed={}, slots=1, patience_s=1.0),
-        "replicas": lambda: deployed(replicas, "twin", {}, {}, HERE, "").__enter__(),
+        "a cluster": lambda: RayCluster("local", Inner("twin", {}, {}), slots=1, patience_s=1.0),
+        "replicas": lambda: deployed(replicas, Inner("twin", {}, {}), HERE, "").__enter__(),
     }
     for way, begin in ways.items():
         with pytest.raises(ExecutorError, match="needs Ray") as told:

@@ -59,7 +59,9 @@ class Answer(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What came of one operator. ``against`` is what is right, ``said`` why it is not."""
+    """What came of one operator, which may have no name. ``said`` is why it is not right, or what made it so;
+    ``against`` is what its values were compared with.
+    """
 
     answer: Answer
     said: str = ""

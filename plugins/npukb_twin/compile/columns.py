@@ -16,10 +16,11 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from npukb_twin.compile.instructions import Row, instructions, type_name, types
 from npukernelbench.errors import ConfigError
+from npukernelbench.strict import Strict
 
 __all__ = ["CHECKED_BY_RUNTIME", "Absence", "Column", "column_of", "columns"]
 
@@ -52,10 +53,8 @@ class Absence(NamedTuple):
     message: str
 
 
-class ColumnFile(BaseModel):
+class ColumnFile(Strict):
     """The schema of ``machines/columns/*.yaml``; the first of them explains its fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     architecture: int
     products: str

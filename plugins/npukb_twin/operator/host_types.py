@@ -166,18 +166,18 @@ class SocNumbers:
     cube_cores: int = DEFAULT_MACHINE.cube_cores
     ub_bytes: int = DEFAULT_MACHINE.ub_usable_bytes
     # 256 bytes less than there are, as the platform query answers
-    l1_bytes: int = 524032
-    l0a_bytes: int = 65536
-    l0b_bytes: int = 65536
-    l0c_bytes: int = 131072
-    bt_bytes: int = 1024
+    l1_bytes: int = (512 << 10) - 256
+    l0a_bytes: int = 64 << 10
+    l0b_bytes: int = 64 << 10
+    l0c_bytes: int = 128 << 10
+    bt_bytes: int = 1 << 10
     load_rate: int = 81
     feed_a_rate: int = 256
     feed_b_rate: int = 128
     l2_bytes: int = DEFAULT_MACHINE.l2_bytes
     hbm_bytes: int = HBM_BYTES
     soc: str = "Ascend910B"
-    workspace_reserve_bytes: int = 16777216
+    workspace_reserve_bytes: int = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,9 @@ class TilingRequest:
 
 @dataclass(frozen=True, slots=True)
 class TilingResult:
-    """What the tiling function decided. ``data`` is the tiling buffer's content."""
+    """What the tiling function decided. ``data`` is the tiling buffer's content, ``log`` what the operator's code
+    printed.
+    """
 
     tiling_key: int
     block_dim: int

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 
 __all__ = ["REGIMES", "SMALL_US", "UNCALIBRATED", "Interval", "Residuals", "interval_of", "regime_of"]
 
@@ -41,10 +42,8 @@ class Interval(NamedTuple):
     note: str
 
 
-class Residuals(BaseModel):
+class Residuals(Strict):
     """Quantiles of measured over predicted, from so many rows with predicted times in a range."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rows: int = Field(ge=1)
     low: float = Field(gt=0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from npukb_twin.compile.columns import Column, column_of
 from npukb_twin.compile.instructions import instructions
@@ -20,6 +20,7 @@ from npukb_twin.timing.intervals import Residuals
 from npukernelbench.errors import ConfigError, UsageError
 from npukernelbench.judge.roofline import Roof
 from npukernelbench.packaged import packaged_table
+from npukernelbench.strict import Strict
 
 __all__ = ["PRODUCTS", "VECTOR_BYTES", "Machine", "available", "documented_rates", "load"]
 
@@ -28,10 +29,8 @@ VECTOR_BYTES = 256  # a vector core's results per cycle, at most
 PRODUCTS = 16 * 16 * 16  # a cube core's products of 16-bit numbers per cycle
 
 
-class Number(BaseModel):
+class Number(Strict):
     """A quantity and how it is known. Grades: A documented, B measured, C second-hand, D derived, E assumed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     value: float
     unit: str
@@ -39,30 +38,24 @@ class Number(BaseModel):
     grade: Literal["A", "B", "C", "D", "E"]
 
 
-class Cores(BaseModel):
+class Cores(Strict):
     """How many cores of each kind a launch can use."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cube: Number
     vector: Number
 
 
-class Peaks(BaseModel):
+class Peaks(Strict):
     """What no kernel can exceed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     memory_bytes_per_s: Number
     cache_bytes_per_s: Number
 
 
-class MachineFile(BaseModel):
+class MachineFile(Strict):
     """The schema of ``machines/*.yaml``. ``numbers`` extend and replace those of the file in ``machines/cores`` that
     ``core`` names. What the chips of that core lack of the tables, its file in ``machines/columns`` says.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     description: str
@@ -72,15 +65,13 @@ class MachineFile(BaseModel):
     numbers: dict[str, Number] = Field(min_length=1)
 
 
-class Overlay(BaseModel):
+class Overlay(Strict):
     """The schema of a file that replaces numbers of a packaged one, such as ``npukb calibrate`` writes.
 
     ``rates``: elements per cycle of vector instructions, ``Add.b16`` for types of up to 16 bits and ``Add.b32`` for
     those of 32, in the place of what the instruction table says. ``residuals``: how far kernels measured on this very
     machine were from what was predicted.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     description: str
