@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import FinishReason
@@ -26,14 +26,6 @@ LogMetric: TypeAlias = Callable[[str, float], object]
 LogExtra: TypeAlias = Callable[[str, list[Any]], object]
 #: None where the fault is ours.
 Values: TypeAlias = list[float | None]
-
-
-class _Batch(NamedTuple):
-    """What TRL hands over of a batch, as far as it says something about the reward."""
-
-    answers: list[Answer]
-    log_metric: LogMetric | None
-    log_extra: LogExtra | None
 
 
 class _Settings:
@@ -59,15 +51,14 @@ class _Settings:
         # TRL names a reward function in its logs by `__name__`, which an instance does not have by itself.
         self.__name__ = self.__qualname__ = name
 
-    def _values(self, rewards: Sequence[Reward], batch: _Batch) -> Values:
-        if batch.log_metric is not None:
+    def _values(self, rewards: Sequence[Reward], log_metric: LogMetric | None, log_extra: LogExtra | None) -> Values:
+        if log_metric is not None:
             for name in METRIC_NAMES:
                 # `fmean` raises for an empty batch.
-                mean = fmean(reward.metrics[name] for reward in rewards) if rewards else 0.0
-                batch.log_metric(f"npukb/{name}", mean)
-        if batch.log_extra is not None:
-            batch.log_extra("npukb_outcome", [reward.outcome.value for reward in rewards])
-            batch.log_extra("npukb_seed", [reward.seed for reward in rewards])
+                log_metric(f"npukb/{name}", fmean(reward.metrics[name] for reward in rewards) if rewards else 0.0)
+        if log_extra is not None:
+            log_extra("npukb_outcome", [reward.outcome.value for reward in rewards])
+            log_extra("npukb_seed", [reward.seed for reward in rewards])
         if self._component:
             return [None if reward.value is None else reward.metrics[self._component] for reward in rewards]
         return [reward.value for reward in rewards]
@@ -90,11 +81,21 @@ class KernelReward(_Settings):
     process opens its own scorer.
     """
 
-    def __call__(self, **columns: Any) -> Values:
+    def __call__(
+        self,
+        *,
+        completions: Sequence[object],
+        npukb_task: Sequence[str] | None = None,
+        truncated: Sequence[bool] | None = None,
+        log_metric: LogMetric | None = None,
+        log_extra: LogExtra | None = None,
+        **columns: object,
+    ) -> Values:
         """One reward per completion. UsageError when the column ``npukb_task`` is missing or names no task."""
-        batch = _batch(**columns)
-        rewards = rewards_for(batch.answers, policy=self._policy, judge=self._judge, settings=self._settings)
-        return self._values(rewards, batch)
+        del columns
+        answers = _answers(completions, npukb_task, truncated)
+        rewards = rewards_for(answers, policy=self._policy, judge=self._judge, settings=self._settings)
+        return self._values(rewards, log_metric, log_extra)
 
 
 class AsyncKernelReward(_Settings):
@@ -116,16 +117,26 @@ class AsyncKernelReward(_Settings):
         """Begin judging; returns at once. The call for the whole batch finds what is judged already."""
         self._ahead().begin(_answers(completions, npukb_task, truncated))
 
-    async def __call__(self, **columns: Any) -> Values:
+    async def __call__(
+        self,
+        *,
+        completions: Sequence[object],
+        npukb_task: Sequence[str] | None = None,
+        truncated: Sequence[bool] | None = None,
+        log_metric: LogMetric | None = None,
+        log_extra: LogExtra | None = None,
+        **columns: object,
+    ) -> Values:
         """As :meth:`KernelReward.__call__`."""
-        batch, ahead = _batch(**columns), self._ahead()
-        rewards = await ahead.rewards_async(batch.answers)
+        del columns
+        ahead = self._ahead()
+        rewards = await ahead.rewards_async(_answers(completions, npukb_task, truncated))
         figures = ahead.figures
         latest, self._before = figures.since(self._before), figures
-        if batch.log_metric is not None:
+        if log_metric is not None:
             for name in ("rewards_per_s", "waited_s", "overlapped"):
-                batch.log_metric(f"npukb/{name}", getattr(latest, name))
-        return self._values(rewards, batch)
+                log_metric(f"npukb/{name}", getattr(latest, name))
+        return self._values(rewards, log_metric, log_extra)
 
     def _ahead(self) -> Ahead:
         return shared_ahead(self._policy, self._judge, self._settings)
@@ -143,26 +154,20 @@ def make_reward(
     return KernelReward(policy=policy, judge=judge, component=component, name=name, **settings)
 
 
-def make_async_reward(**settings: Any) -> AsyncKernelReward:
-    """The same as a coroutine, with the arguments of :func:`make_reward`; see :class:`AsyncKernelReward`."""
-    return AsyncKernelReward(**settings)
+def make_async_reward(
+    *,
+    policy: str = DEFAULT_POLICY,
+    judge: str = "",
+    component: str = "",
+    name: str = "kernel_reward",
+    **settings: object,
+) -> AsyncKernelReward:
+    """The same as a coroutine; see :class:`AsyncKernelReward`."""
+    return AsyncKernelReward(policy=policy, judge=judge, component=component, name=name, **settings)
 
 
 def _remake(kind: Callable[..., object], made: Mapping[str, Any]) -> object:
     return kind(**made)
-
-
-def _batch(
-    *,
-    completions: Sequence[object],
-    npukb_task: Sequence[str] | None = None,
-    truncated: Sequence[bool] | None = None,
-    log_metric: LogMetric | None = None,
-    log_extra: LogExtra | None = None,
-    **_: object,
-) -> _Batch:
-    """Of the columns that TRL passes."""
-    return _Batch(_answers(completions, npukb_task, truncated), log_metric, log_extra)
 
 
 def _answers(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from npukernelbench.errors import ExecutorError, UsageError
 from npukernelbench.rewards.policy import DEFAULT_POLICY
@@ -33,22 +32,27 @@ def compute_score(
     solution_str: str,
     ground_truth: object,
     extra_info: Mapping[str, object] | None = None,
-    **settings: Any,
+    *,
+    policy: str = DEFAULT_POLICY,
+    judge: str = "",
+    attempts: int = 2,
+    on_fault: str = "none",
+    **settings: object,
 ) -> dict[str, float | None]:
     """``score`` and one number per metric of :data:`METRIC_NAMES`, the same keys for every sample.
 
-    ``settings`` are ``policy``, ``judge``, ``attempts`` (2), ``on_fault`` ("none"), and any of the configuration. A
-    fault of ours is tried again ``attempts`` times in all. Then ``infra`` is 1 and the score is None: nothing is
+    A fault of ours is tried again ``attempts`` times in all. Then ``infra`` is 1 and the score is None: nothing is
     known about the answer. A reward manager that needs a number masks such samples and asks for ``on_fault="flag"``,
     a score of 0; ``on_fault="raise"`` ends the step with ExecutorError.
     """
     del data_source, extra_info
-    asked = _asked(solution_str, ground_truth, **settings)
-    for _ in range(asked.attempts):
-        [reward] = rewards_for([asked.answer], policy=asked.policy, judge=asked.judge, settings=asked.settings)
+    answer, known = _asked(solution_str, ground_truth, on_fault, settings)
+    # Once at least, whatever is asked: there is no reward otherwise.
+    for _ in range(max(attempts, 1)):
+        [reward] = rewards_for([answer], policy=policy, judge=judge, settings=known)
         if reward.value is not None:
             break
-    return _told(asked, reward)
+    return _told(answer, reward, on_fault)
 
 
 async def compute_score_async(
@@ -56,7 +60,12 @@ async def compute_score_async(
     solution_str: str,
     ground_truth: object,
     extra_info: Mapping[str, object] | None = None,
-    **settings: Any,
+    *,
+    policy: str = DEFAULT_POLICY,
+    judge: str = "",
+    attempts: int = 2,
+    on_fault: str = "none",
+    **settings: object,
 ) -> dict[str, float | None]:
     """The same as a coroutine: each sample is judged as soon as its rollout ends, while others are still generated, and
     samples that end together go to the judge together. No thread waits for a sample.
@@ -65,39 +74,21 @@ async def compute_score_async(
     its start.
     """
     del data_source, extra_info
-    asked = _asked(solution_str, ground_truth, **settings)
-    ahead, start = shared_ahead(asked.policy, asked.judge, asked.settings), time.monotonic()
-    for _ in range(asked.attempts):
+    answer, known = _asked(solution_str, ground_truth, on_fault, settings)
+    ahead, start = shared_ahead(policy, judge, known), time.monotonic()
+    for _ in range(max(attempts, 1)):
         # A fault is forgotten by the time that it is told, so that asking again judges again.
-        [reward] = await ahead.rewards_async([asked.answer])
+        [reward] = await ahead.rewards_async([answer])
         if reward.value is not None:
             break
     judged_s = time.monotonic() - start
-    return {**_told(asked, reward), "judged_s": judged_s, "rewards_per_s": ahead.figures.rewards_per_s}
-
-
-class _Asked(NamedTuple):
-    """An answer, and how it is to be judged. ``settings`` are those of the configuration."""
-
-    answer: Answer
-    policy: str
-    judge: str
-    attempts: int
-    on_fault: str
-    settings: Mapping[str, object]
+    return {**_told(answer, reward, on_fault), "judged_s": judged_s, "rewards_per_s": ahead.figures.rewards_per_s}
 
 
 def _asked(
-    solution_str: str,
-    ground_truth: object,
-    *,
-    policy: str = DEFAULT_POLICY,
-    judge: str = "",
-    attempts: int = 2,
-    on_fault: str = "none",
-    **settings: object,
-) -> _Asked:
-    """UsageError for what cannot be read."""
+    solution_str: str, ground_truth: object, on_fault: str, settings: Mapping[str, object]
+) -> tuple[Answer, dict[str, object]]:
+    """The answer, and the settings that are ours. UsageError for what cannot be read."""
     if on_fault not in _ON_FAULT:
         raise UsageError(f"on_fault is {on_fault!r}", field="on_fault", remedy=f"write {', '.join(_ON_FAULT)}")
     if not isinstance(ground_truth, str):
@@ -106,17 +97,15 @@ def _asked(
         )
     # A name that nobody knows would be refused as a setting of the configuration.
     known = {name: value for name, value in settings.items() if name not in _FOREIGN}
-    answer = Answer(Question.parse(ground_truth), solution_str)
-    # Once at least, whatever is asked: there is no reward otherwise.
-    return _Asked(answer, policy, judge, max(attempts, 1), on_fault, known)
+    return Answer(Question.parse(ground_truth), solution_str), known
 
 
-def _told(asked: _Asked, reward: Reward) -> dict[str, float | None]:
+def _told(answer: Answer, reward: Reward, on_fault: str) -> dict[str, float | None]:
     """The reward as verl takes it. ExecutorError for a fault of ours when that is wished."""
     metrics = {name: reward.metrics[name] for name in METRIC_NAMES}
     if reward.value is not None:
         return {"score": reward.value, **metrics}
-    if asked.on_fault == "raise":
-        raise ExecutorError(f"{asked.answer.question} could not be judged: {reward.message}", remedy="see npukb doctor")
-    _log.warning("%s could not be judged: %s", asked.answer.question, reward.message)
-    return {"score": 0.0 if asked.on_fault == "flag" else None, **metrics}
+    if on_fault == "raise":
+        raise ExecutorError(f"{answer.question} could not be judged: {reward.message}", remedy="see npukb doctor")
+    _log.warning("%s could not be judged: %s", answer.question, reward.message)
+    return {"score": 0.0 if on_fault == "flag" else None, **metrics}
