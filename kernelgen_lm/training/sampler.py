@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,14 +48,13 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
     rows = list(range(len(prompts)))
     done = [limit < 1 for limit in room]
     cache, training = roomy_cache(model), model.training
+    given = {_cache_name(model): cache}
     model.eval()
     with torch.no_grad():
         while not all(done[row] for row in rows):
             # Rows are padded on the left, and a position counts real tokens only.
             places = mask.cumsum(-1).sub(1).clamp(min=0)[:, -ids.shape[1] :]
-            output = model(
-                ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1
-            )
+            output = model(ids, attention_mask=mask, position_ids=places, use_cache=True, logits_to_keep=1, **given)
             # In float32: half types round small chances to 0.
             chances = torch.softmax(output.logits[:, -1].float() / settings.temperature, -1)
             drawn = torch.multinomial(chances, 1)
@@ -71,6 +71,12 @@ def sample(model: PreTrainedModel, prompts: Sequence[Sequence[int]], settings: S
                 ids, mask, rows = ids[index], mask[index], [rows[position] for position in kept]
     model.train(training)
     return answers
+
+
+def _cache_name(model: PreTrainedModel) -> str:
+    """What a model calls the cache: another name since transformers 5.24, where the older one warns."""
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model  # an adapter takes any name
+    return "cache" if "cache" in signature(inner.forward).parameters else "past_key_values"
 
 
 def roomy_cache(model: PreTrainedModel) -> DynamicCache:
