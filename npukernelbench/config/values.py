@@ -328,13 +328,15 @@ def _pair_value(raw: str) -> JSON:
 
 def _split(raw: str) -> list[str]:
     """Pieces between commas that stand outside quotes and brackets; empty pieces are dropped."""
-    pieces, depth, quote = [""], 0, ""
+    pieces, depth, quote, escaped = [""], 0, "", False
     for char in raw:
         if char == "," and not depth and not quote:
             pieces.append("")
             continue
         if quote:
-            quote = "" if char == quote else quote
+            quote = "" if char == quote and not escaped else quote
+            # As in JSON, whose texts stand in double quotes; in single ones a backslash is itself.
+            escaped = quote == '"' and char == "\\" and not escaped
         elif char in "\"'" and pieces[-1].rstrip().endswith(("=", "[", "{", ",", ":")):
             # Only where a value begins: an apostrophe inside a word is none.
             quote = char

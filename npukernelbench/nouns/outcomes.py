@@ -128,4 +128,4 @@ class Track(str, Enum):
 
 
 #: The tracks that prompts ask for answers of.
-PROMPTED_TRACKS = (Track.STATIC, Track.DYNAMIC)
+PROMPTED_TRACKS = (Track.STATIC, Track.DYNAMIC, Track.LAUNCH)

@@ -178,7 +178,8 @@ class Task:
     """An operator to implement.
 
     ``kernel`` is the name of the entry function; ``reference`` is ``module.function`` inside
-    :mod:`npukernelbench.reference`; ``content_hash`` covers the resolved definition and every golden file. ``hidden``
+    :mod:`npukernelbench.reference`, ``package.module:function`` of any other package, or ``file.py:function`` of a file
+    beside the task's; ``content_hash`` covers the resolved definition and every golden file. ``hidden``
     says how hidden cases may look; empty where the default rule of element-wise tasks applies. ``created`` is the day
     on which the task was first published, as ISO 8601 writes it; it is no part of the hash. ``start`` names what makes
     the kernel slow that a task of optimisation begins with, which is best seen on ``start_case``; both are empty for

@@ -21,8 +21,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from collections.abc import Sequence
 
+from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import (
     AttributeValue,
     Case,
@@ -60,9 +62,16 @@ def case_prelude(task: Task, case: Case) -> str:
     for attribute in task.attributes:
         if attribute.name in case.attributes:
             value = case.attributes[attribute.name]
-            if isinstance(value, str):
-                macros += _choices(task, attribute.name, value)
-            constants += _attribute(attribute.name, attribute.type, value)
+            try:
+                macros += _choices(task, attribute.name, value) if isinstance(value, str) else []
+                constants += _attribute(attribute.name, attribute.type, value)
+            except ValueError as error:
+                raise TaskError(
+                    f"{task.name} can have no constants of case {case.id}: {error}",
+                    location=SourceLocation(task.path),
+                    field=attribute.name,
+                    remedy="change the value, or leave out the golden kernel of the static track",
+                ) from None
     # The operator and not the task: a task of optimisation has the constants of its operator, to the letter.
     head = f"// Task {task.operator}, case {case.id}: constants of the static track."
     return "\n".join([head, *macros, "namespace task_case {", *constants, "}  // namespace task_case", ""])
@@ -112,10 +121,15 @@ def _tensor(
 
 
 def _choices(task: Task, name: str, value: str) -> list[str]:
-    """One macro for every text that the attribute takes in some case."""
+    """One macro for every text that the attribute takes in some case. ValueError where two have one name."""
     others = [case.attributes.get(name) for case in task.cases]
     texts = sorted({value, *(other for other in others if isinstance(other, str))})
-    return [f"#define {_upper(name)}_{_upper(text)} {int(text == value)}" for text in texts]
+    named: dict[str, str] = {}
+    for text in texts:
+        # The later macro would take the place of the earlier one, and say 0 where the value is that text.
+        if (other := named.setdefault(f"{_upper(name)}_{_upper(text)}", text)) != text:
+            raise ValueError(f"the texts {other!r} and {text!r} have the same macro {_upper(name)}_{_upper(text)}")
+    return [f"#define {macro} {int(text == value)}" for macro, text in named.items()]
 
 
 def _attribute(name: str, kind: str, value: AttributeValue) -> list[str]:
@@ -145,10 +159,15 @@ def _typed(ctype: str, value: bool | int | float) -> str:
 
 
 def _literal(value: bool | int | float) -> str:
-    """A C++ literal; floats are single precision."""
+    """A C++ literal; floats are single precision. ValueError for numbers that no int64_t or float holds."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"{value} is beyond int64_t")
+        # C++ reads a minus and a literal, and the least integer's amount is beyond the type.
+        if value == -(2**63):
+            return f"({value + 1}LL - 1)"
         # A plain literal is an int of 32 bits.
         return str(value) if abs(value) < 2**31 else f"{value}LL"
     # Builtins: NAN and INFINITY would need a header.
@@ -156,6 +175,11 @@ def _literal(value: bool | int | float) -> str:
         return '__builtin_nanf("")'
     if math.isinf(value):
         return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    try:
+        # Numbers that round to the largest float still have it as their literal.
+        struct.pack("<f", value)
+    except OverflowError:
+        raise ValueError(f"{value!r} is beyond float") from None
     # `repr` always has a point or an exponent, without which C++ takes no `f`.
     return f"{value!r}f"
 

@@ -63,7 +63,7 @@ class PromptStyle(Protocol):
     """Renders tasks into prompts. Equal arguments give equal prompts."""
 
     def render(self, task: Task, case: Case | None, track: Track) -> Prompt:
-        """The prompt of one sample; ``case`` is None on the dynamic track, which is asked once for all cases."""
+        """The prompt of one sample; ``case`` is None on the tracks that are asked once for all cases."""
         ...
 
 

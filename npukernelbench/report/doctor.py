@@ -18,6 +18,7 @@ from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, Trying, make_executor
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.plugins.registry import canonical
+from npukernelbench.report.markers import holds
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -248,9 +249,10 @@ def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
     packages: dict[str, str | None] = {}
     for requirement in requirements or ():
         # By pattern: `packaging`, which parses requirements, is no dependency.
-        wanted = re.search(r"""extra\s*==\s*['"]([^'"]+)['"]""", requirement)
         name = re.match(r"([A-Za-z0-9._-]+)(?:\[([^\]]*)\])?", requirement)
-        if not wanted or not name or canonical(wanted.group(1)) != extra:
+        marker = requirement.partition(";")[2]
+        # What is needed without any extra is none of this one's packages.
+        if not name or not marker.strip() or not holds(marker, extra) or holds(marker, ""):
             continue
         if canonical(name.group(1)) == canonical(distribution):
             for other in (name.group(2) or "").split(","):

@@ -102,8 +102,8 @@ class Board:
 
 
 def read_boards(*folders: Path, by: str = CORRECT.name) -> tuple[tuple[Board, ...], tuple[str, ...]]:
-    """The boards of every run at or below some folders, and a line per run in which nothing was judged, and per
-    shard. A run that lies below two of the folders is one."""
+    """The boards of every run at or below some folders, and a line per run in which nothing was judged, per shard and
+    per copy of a run. A run that lies below two of the folders is one."""
     records, empty = [], []
     for path in {path.resolve(): path for folder in folders for path in find_runs(folder)}.values():
         try:
@@ -115,7 +115,21 @@ def read_boards(*folders: Path, by: str = CORRECT.name) -> tuple[tuple[Board, ..
                 records.append(record)
         except UsageError as error:
             empty.append(f"{path}: {error.message}")
-    return leaderboards(records, by=by), tuple(empty)
+    ranked, copies = _each_once(records)
+    return leaderboards(ranked, by=by), (*empty, *copies)
+
+
+def _each_once(records: Sequence[RunRecord]) -> tuple[list[RunRecord], list[str]]:
+    """Of the copies of a run the one with most samples, and a line per other one: a copy is no further seed."""
+    kept: dict[str, RunRecord] = {}
+    for record in records:
+        other = kept.setdefault(record.run_id, record)
+        if len(record.attempts) > len(other.attempts):
+            kept[record.run_id] = record
+    copies = [record for record in records if record is not kept[record.run_id]]
+    return [record for record in records if record is kept[record.run_id]], [
+        f"{copy.folder}: a copy of the run in {kept[copy.run_id].folder}, which is ranked" for copy in copies
+    ]
 
 
 def leaderboards(records: Sequence[RunRecord], *, by: str = CORRECT.name) -> tuple[Board, ...]:

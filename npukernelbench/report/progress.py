@@ -128,8 +128,7 @@ class PlainProgress:
         tally = self.tally
         # Counted by what this run has to do, not by what earlier runs had finished.
         every = max(1, (tally.total - tally.earlier) // _LINES)
-        ours = sample.verdict is not None and sample.verdict.owner is Owner.INFRA
-        if ours or tally.finished_now % every == 0 or tally.done >= tally.total:
+        if _ours(sample) or tally.finished_now % every == 0 or tally.done >= tally.total:
             width = len(str(tally.total))
             left = f"  ETA {duration(tally.left_s)}" if tally.done < tally.total else ""
             self._console.err(
@@ -189,7 +188,7 @@ class LiveProgress:
         """Move the bar; a failure that is not the model's also gets a line that stays."""
         self.tally.finish(sample)
         self._bar.update(self._task, completed=self.tally.done)
-        if sample.verdict is not None and sample.verdict.outcome is Outcome.INFRA_ERROR:
+        if _ours(sample):
             self.message(f"{sample.key}  {_word(sample)}")
 
     def message(self, text: str) -> None:
@@ -236,6 +235,11 @@ def _rate(tally: Tally) -> str:
     if rate <= 0:
         return ""
     return f"{rate:.1f}/s" if rate >= 1 else f"{rate * 60:.1f}/min"
+
+
+def _ours(sample: Sample) -> bool:
+    """Whether a sample ended in something that says nothing about the model."""
+    return sample.verdict is not None and sample.verdict.owner is Owner.INFRA
 
 
 def _word(sample: Sample) -> str:

@@ -32,7 +32,7 @@ from npukernelbench.store.migrations import RESULTS_SCHEMA
 if TYPE_CHECKING:
     from npukernelbench.store import Manifest
 
-__all__ = ["KS", "sample_row", "summarise"]
+__all__ = ["KS", "level_of", "sample_row", "summarise"]
 
 _UNKNOWN = "unknown"
 
@@ -62,7 +62,7 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> Results:
         totals=_totals(judged),
         aggregates=Aggregates(
             all=aggregate(judged),
-            levels=_grouped(judged, lambda sample: str(facts.get(sample.key.task, {}).get("level", _UNKNOWN))),
+            levels=_grouped(judged, lambda sample: level_of(facts, sample.key.task)),
             categories=_grouped(judged, lambda sample: str(facts.get(sample.key.task, {}).get("category", _UNKNOWN))),
             tasks=_grouped(judged, lambda sample: sample.key.task, own=True),
         ),
@@ -77,6 +77,12 @@ def summarise(manifest: Manifest, samples: Iterable[Sample]) -> Results:
         ),
         timing=_timing(listed),
     )
+
+
+def level_of(tasks: Mapping[str, object], name: str) -> str:
+    """The level under which a task is counted; ``tasks`` is what the manifest says of each."""
+    facts = tasks.get(name)
+    return str(facts.get("level", _UNKNOWN)) if isinstance(facts, Mapping) else _UNKNOWN
 
 
 def _object(value: JSON) -> Mapping[str, JSON]:

@@ -21,7 +21,8 @@ def sentences(record: RunRecord) -> Iterator[str]:
         yield "No sample says anything about the model yet."
     else:
         right = sum(attempt.correct for attempt in record.attempts)
-        tasks = len({problem.task for problem in record.problems})
+        # Those that the interval is over: a problem without a counted sample takes no part in it.
+        tasks = len({problem.task for problem, counted in record.problems.items() if counted})
         yield (
             f"{right} of {count(record.counted, 'counted sample')} {_are(right)} right: {_percent(correct.value)}, "
             f"with a 95\u00a0% interval from {_percent(correct.low)} to {_percent(correct.high)} over "

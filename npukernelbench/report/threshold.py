@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,11 +34,15 @@ class Threshold:
         # From the right: names of metrics may hold `=`, numbers do not.
         metric, equals, value = text.rpartition("=")
         try:
-            return cls(metric.strip() if equals else "correct", float(value))
+            least = float(value)
+            # Nothing reaches NaN or infinity, and everything minus infinity.
+            if not math.isfinite(least):
+                raise ValueError(value)
         except ValueError:
             raise UsageError(
                 f"{text!r} is no threshold", field=_OPTION, remedy="write for instance --fail_under correct@1=0.9"
             ) from None
+        return cls(metric.strip() if equals else "correct", least)
 
     @classmethod
     def for_run(cls, text: str | None, num_samples: int, shard: str | None = None) -> Threshold | None:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from npukernelbench.errors import SourceLocation, StoreError, UsageError
 from npukernelbench.generate.strategy import Strategy, load_strategy
 from npukernelbench.judge.scratch import Scratch
-from npukernelbench.nouns import Owner, SampleKey, Shard, Track
+from npukernelbench.nouns import Owner, Sample, SampleKey, Shard, Track
 from npukernelbench.nouns.knowledge import Hints
+from npukernelbench.run.turns import follow_up
 from npukernelbench.store import Manifest, RunStore, StoredRun, read_run
 from npukernelbench.store.files import sync_folder, writing
 from npukernelbench.store.manifest import differences
@@ -181,13 +182,15 @@ class _Check:
         if not self._judged:
             return key in self._part.run.completions
         samples = self._part.run.samples
+        before: list[Sample] = []
         while key in samples:
             sample = samples[key]
+            before.append(sample)
             if sample.verdict is not None and sample.verdict.owner is Owner.INFRA:
                 # A fault of the infrastructure ends a conversation here: a whole run counts such samples, too.
                 self.faults += 1
                 return True
-            if self._strategy.following(sample, self._turns, self._hints) is None:
+            if follow_up(before, self._strategy, self._turns, self._hints) is None:
                 return True
             key = key.following
         return False

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from npukernelbench.errors import NpukbError, TaskError
-from npukernelbench.nouns import AttributeValue, Case, DType, Severity, Task, TensorCase, TensorShape, Track
+from npukernelbench.nouns import PROMPTED_TRACKS, AttributeValue, Case, DType, Severity, Task, TensorCase, TensorShape
 from npukernelbench.prompts import tracks_of
 from npukernelbench.reference import expected_outputs, resolve
 from npukernelbench.tasks.goldens import DERIVED, read_golden
@@ -164,8 +164,8 @@ def _problems(action: Callable[[], object]) -> Iterator[str]:
 
 
 def _prompts(task: Task, styles: Iterable[PromptStyle]) -> Iterator[Finding]:
-    """Prompts of every case on the static track, and of the task on the dynamic one."""
-    asked: list[tuple[Case | None, Track]] = [*((case, Track.STATIC) for case in task.cases), (None, Track.DYNAMIC)]
+    """Prompts of every case on the static track, and of the task on the others."""
+    asked = [(case, track) for track in PROMPTED_TRACKS for case in (task.cases if track.per_case else (None,))]
     for style in styles:
         for case, track in asked:
             if track not in tracks_of(style):

@@ -125,6 +125,15 @@ def test_a_backend_lacking_the_packages_of_its_extra_says_how_to_install_them(np
     assert needy["remedy"] == "pip install 'npukb-needy[needy]'"
 
 
+def test_what_an_extra_needs_elsewhere_only_is_not_missing(npukb, plugin):
+    elsewhere = "python_version < '3' and extra == 'spare'", "(sys_platform == 'plan9') and extra == \"spare\""
+    needed = "(python_version > '3.2' or os_name == 'x') and extra == 'spare'"
+    requirements = [f"nobody-has-this-{number}; {marker}" for number, marker in enumerate(elsewhere)]
+    needing(plugin, "spare", ["spare"], *requirements, "nobody-has-that>=1", f"numpy; {needed}")
+    spare = findings(npukb("doctor", "--json"), "backends")["spare"]
+    assert (spare["status"], spare["detail"].split()[0]) == ("ok", "numpy")
+
+
 def test_an_extra_that_names_another_extra_is_followed(npukb, plugin):
     """As kernelgen-lm's does, whose backend, plugin and extra have three names."""
     names = ("big-model", "big-model:8b")

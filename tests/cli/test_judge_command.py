@@ -103,10 +103,12 @@ def test_a_threshold_decides_the_exit_code(judge, kernel, word, threshold, code)
     assert judge(kernel(word), "--fail-under", threshold).code == code
 
 
-def test_a_malformed_threshold_is_a_usage_error(judge, kernel):
-    finished = judge(kernel("ok"), "--fail_under", "much")
+@pytest.mark.parametrize("threshold", ["much", "nan", "correct=1e999"])
+def test_a_malformed_threshold_is_a_usage_error(judge, kernel, threshold):
+    finished = judge(kernel("ok"), "--fail_under", threshold)
     assert finished.code == 2
     assert "--fail_under" in finished.err
+    assert f"'{threshold}'" in finished.err
 
 
 @pytest.mark.parametrize("word", ["raise", "bug"])

@@ -106,7 +106,7 @@ fail_under: 0.5
 def test_every_type_from_text() -> None:
     environ = {
         "NPUKB_MODEL_ARGS": 'url=http://h:1/v1?a=b,n=3,f=.5,flag=True,none=None,list=[1,2],obj={"a": 1}'
-        """,q="x,y",s='x,y',empty=""",
+        r""",q="x,y",quoted="a\",b\\",s='x,y\',empty=""",
         "NPUKB_GEN_KWARGS": '{"temperature": 0.1, "stop": ["a", "b"]}',
         "NPUKB_TASKS": "sqrt, level2 gelu",
         "NPUKB_LIMIT": "10",
@@ -127,7 +127,8 @@ def test_every_type_from_text() -> None:
         "list": [1, 2],
         "obj": {"a": 1},
         "q": "x,y",
-        "s": "x,y",
+        "quoted": 'a",b\\',
+        "s": "x,y\\",
         "empty": None,
     }
     assert config.gen_kwargs == {"temperature": 0.1, "stop": ["a", "b"]}

@@ -26,7 +26,7 @@ from npukb_mcp.sessions import Limits
 from npukernelbench.config import resolve
 from npukernelbench.errors import UsageError
 from npukernelbench.judge.documented import ApiEntry, ApiStatus, RuleEntry
-from npukernelbench.nouns import PROMPTED_TRACKS, Golden, Stage, Track
+from npukernelbench.nouns import Golden, Stage, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.tasks import TaskRegistry
 from npukernelbench.tasks.hidden import HiddenCases
@@ -35,7 +35,7 @@ from npukernelbench.testing import FakeExecutor, FakeExecutorArgs, FakePlugin, f
 SECRET = "a secret that no agent knows"
 GOLDEN = "the text of a golden kernel"
 RIGHT, WRONG = {"kernel.cpp": "// fake: ok\n"}, {"kernel.cpp": "// fake: double\n"}
-BOTH = frozenset(PROMPTED_TRACKS)
+BOTH = frozenset({Track.STATIC, Track.DYNAMIC})
 
 
 class DocumentedExecutor(FakeExecutor):
@@ -61,7 +61,7 @@ def open_desk(folder: Path, settings: DeskSettings | None = None, executor=None)
     cases = (tiny_case(), tiny_case("wide", shape=(3, 7)))
     tasks = [replace(tiny_task(f"Tiny{i}", cases=cases), goldens=(Golden(Track.STATIC, kernel),)) for i in range(3)]
     fakes = FakePlugin()
-    fakes.executor = executor or (lambda args: DocumentedExecutor(args.model_copy(update={"tracks": PROMPTED_TRACKS})))
+    fakes.executor = executor or (lambda args: DocumentedExecutor(args.model_copy(update={"tracks": tuple(BOTH)})))
     plugins: Plugins = fake_plugins(fakes)
     config = resolve(environ={}, options={"jobs": 2, "hidden_seed": SECRET})
     return Desk(config, plugins, TaskRegistry(tasks), plugins.executors.find("fake"), settings)

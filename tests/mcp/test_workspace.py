@@ -15,7 +15,7 @@ from npukb_twin.executor import TwinArgs, TwinExecutor
 from npukernelbench.cli.boundary import App
 from npukernelbench.console import Console
 from npukernelbench.errors import UsageError
-from npukernelbench.nouns import PROMPTED_TRACKS, Track
+from npukernelbench.nouns import Track
 from npukernelbench.prompts.style import TERSE
 from npukernelbench.tasks.hidden import HiddenCases
 from npukernelbench.testing import tiny_case, tiny_task
@@ -37,7 +37,7 @@ def test_both_tracks_have_all_that_an_agent_needs_and_nothing_hidden(twin) -> No
         Track.STATIC: {"kernel.cpp"},
         Track.DYNAMIC: {"op_host/tinysqrt.cpp", "op_kernel/tinysqrt.cpp"},
     }
-    for track in PROMPTED_TRACKS:
+    for track in edit:
         files = workspace_files(Brief.of(TASK, track, None), TERSE, twin)
         assert files.keys() == common | edit[track]
         assert all(name in files["AGENTS.md"] and name in files["README.md"] for name in edit[track])
@@ -67,7 +67,7 @@ def test_the_scripts_run_the_judge_in_their_own_folder(tmp_path) -> None:
     program.write_text('#!/bin/sh\necho "$(pwd) $*"\n', encoding="utf-8")
     program.chmod(0o755)
     called = {}
-    for track in PROMPTED_TRACKS:
+    for track in (Track.STATIC, Track.DYNAMIC):
         folder = tmp_path / track.value
         write_workspace(folder, workspace_files(Brief.of(TASK, track, CASES[1]), TERSE, None))
         for name in ("check", "judge"):

@@ -48,7 +48,7 @@ def is_the_limit(twin: Twin, body: str, most: int, beyond: int) -> bool:
 
 
 def test_the_limits_that_are_told_are_those_that_decide() -> None:
-    """An error just within what the prompt tells passes, one just beyond it does not: every task, on both tracks."""
+    """An error just within what the prompt tells passes, one just beyond it does not: every task, on every track."""
     seen = 0
     for task in suite().values():
         for track in PROMPTED_TRACKS if task.tolerance.policy == "pcl" else ():

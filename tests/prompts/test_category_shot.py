@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from npukernelbench.errors import TaskError
-from npukernelbench.nouns import PROMPTED_TRACKS, Golden, Task, Track
+from npukernelbench.nouns import Golden, Task, Track
 from npukernelbench.plugins import Plugins
 from npukernelbench.prompts import golden_kernel, load_style
 from npukernelbench.prompts.example import category_example
 from npukernelbench.prompts.style import CATEGORY_SHOT, DEFAULT
+from tests.prompts.told import OPERATOR_TRACKS
 from tests.suite import suite
 
 SUITE = suite()
@@ -24,7 +25,7 @@ def example_of(task: Task, tasks: dict[str, Task], track: Track = Track.STATIC) 
     return example.task.name if example else None
 
 
-@pytest.mark.parametrize("track", PROMPTED_TRACKS)
+@pytest.mark.parametrize("track", OPERATOR_TRACKS)
 @pytest.mark.parametrize("name", ["Gelu", "Sqrt", "RmsNorm", "Fill", "LayerNormV4", "CraftGelu", "Gemm"])
 def test_the_example_is_another_golden_of_the_category(name: str, track: Track) -> None:
     task = SUITE[name]

@@ -41,7 +41,7 @@ from npukernelbench.prompts.style import DEFAULT, TERSE
 from npukernelbench.tasks.goldens import golden_of, read_golden
 from npukernelbench.testing.tasks import candidate, tiny_task
 from tests.prompts.examples import run_example
-from tests.prompts.told import TEN, kept, level, prompts, text
+from tests.prompts.told import OPERATOR_TRACKS, TEN, kept, level, prompts, text
 from tests.suite import suite
 
 REFERENCE = Reference(Knowledge.API, topics())
@@ -81,7 +81,7 @@ def test_each_level_tells_more_than_the_one_before() -> None:
 
 
 def test_a_cube_task_is_shown_a_cube_kernel_and_no_other_is() -> None:
-    for track in PROMPTED_TRACKS:
+    for track in OPERATOR_TRACKS:
         assert "class ReluProduct" in text(API, suite()["BasicMatmul"], track)
         assert "class ReluProduct" not in text(API, suite()["Sqrt"], track)
         assert "Maximum" in text(API, suite()["Sqrt"], track)
@@ -232,7 +232,7 @@ def test_every_idiom_compiles() -> None:
     assert (compiled.outcome, compiled.diagnostics) == (Outcome.OK, ())
 
 
-@pytest.mark.parametrize("track", PROMPTED_TRACKS)
+@pytest.mark.parametrize("track", OPERATOR_TRACKS)
 def test_the_cube_example_is_right_on_the_twin(track: Track) -> None:
     """The blocks of the prompt itself: they compile, break no rule and compute what the prompt says."""
     import numpy as np

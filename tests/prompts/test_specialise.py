@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from npukernelbench import nouns
+from npukernelbench.errors import TaskError
 from npukernelbench.prompts import case_prelude, specialise
 from npukernelbench.testing.tasks import tiny_task
 from tests.suite import suite
@@ -130,6 +131,39 @@ def test_texts_have_a_macro_for_every_value_that_occurs() -> None:
     task = suite()["MseLoss"]
     flags = [line for line in case_prelude(task, task.case("2")).splitlines() if line.startswith("#define REDUCTION")]
     assert flags == ["#define REDUCTION_MEAN 0", "#define REDUCTION_NONE 0", "#define REDUCTION_SUM 1"]
+
+
+def with_attributes(**values: nouns.AttributeValue) -> tuple[nouns.Task, nouns.Case]:
+    task, case = rich_task()
+    case = replace(case, attributes={**case.attributes, **values})
+    return replace(task, cases=(case,)), case
+
+
+def test_two_texts_of_one_macro_are_refused() -> None:
+    task, case = with_attributes(reduction="a-b")
+    other = replace(case, attributes={**case.attributes, "reduction": "a_b"})
+    with pytest.raises(TaskError, match="'a-b' and 'a_b' have the same macro REDUCTION_A_B") as refused:
+        case_prelude(replace(task, cases=(case, other)), case)
+    assert (refused.value.field, refused.value.owner) == ("reduction", nouns.Owner.TASK)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("big", 2**63, "9223372036854775808 is beyond int64_t"),
+        ("weights", (1.0, -1e300), r"-1e\+300 is beyond float"),
+    ],
+)
+def test_numbers_beyond_their_type_are_refused(name: str, value: nouns.AttributeValue, said: str) -> None:
+    with pytest.raises(TaskError, match=said):
+        case_prelude(*with_attributes(**{name: value}))
+
+
+def test_the_extremes_of_a_type_are_its_constants() -> None:
+    prelude = case_prelude(*with_attributes(big=-(2**63), one=3.4028235e38, axes=(2**63 - 1, -(2**31))))
+    assert "BIG = (-9223372036854775807LL - 1);" in prelude
+    assert "ONE = 3.4028235e+38f;" in prelude
+    assert "AXES[] = {9223372036854775807LL, -2147483648LL};" in prelude
 
 
 def test_an_empty_list_has_no_element_type() -> None:

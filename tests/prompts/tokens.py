@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from npukernelbench.nouns import PROMPTED_TRACKS, Track
+from npukernelbench.nouns import Track
 from npukernelbench.nouns.knowledge import Knowledge
 from npukernelbench.prompts.knowledge import count_tokens
-from tests.prompts.told import LEVELS, TEN, level, text
+from tests.prompts.told import LEVELS, OPERATOR_TRACKS, TEN, level, text
 from tests.suite import suite
 
 __all__ = ["tables"]
@@ -23,7 +23,7 @@ __all__ = ["tables"]
 def tables(count: Callable[[str], int]) -> Iterator[str]:
     """Lines of markdown: medians of all tasks with the API told, then ten tasks by level of knowledge."""
     style, tasks = level(Knowledge.API), suite()
-    told = {track: [text(style, task, track) for task in tasks.values()] for track in PROMPTED_TRACKS}
+    told = {track: [text(style, task, track) for task in tasks.values()] for track in OPERATOR_TRACKS}
     counted = {track: [count(prompt) for prompt in prompts] for track, prompts in told.items()}
     yield "| `--knowledge api` | median | longest |"
     yield "|---|---|---|"

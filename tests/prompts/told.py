@@ -12,13 +12,15 @@ import re
 from pathlib import Path
 
 from npukb_twin.teaching import topics
-from npukernelbench.nouns import PROMPTED_TRACKS, Task, Track
+from npukernelbench.nouns import Task, Track
 from npukernelbench.nouns.knowledge import Knowledge
 from npukernelbench.prompts import PromptStyle
 from npukernelbench.prompts.knowledge import Reference, count_tokens
 from npukernelbench.prompts.style import DEFAULT
 from tests.suite import suite
 
+#: Those whose prompts have styles and worked examples; the launch track has a text of its own.
+OPERATOR_TRACKS = (Track.STATIC, Track.DYNAMIC)
 #: Ten tasks, one for every class that topics tell apart.
 TEN = (
     "Sqrt", "Swish", "RmsNorm", "CrossEntropyLoss", "GatherV3", "TopKV3", "ForeachAddScalar", "BasicMatmul",
@@ -50,7 +52,7 @@ def prompts() -> dict[str, str]:
     return {
         f"{name} {track.value} {known.value}": text(level(known), tasks[name], track)
         for name in TEN
-        for track in PROMPTED_TRACKS
+        for track in OPERATOR_TRACKS
         for known in LEVELS
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -112,6 +113,21 @@ def test_results_folder_csv_and_json(folder, tmp_path):
     assert float(row["correct@1_low"]) < 4 / 19 < float(row["correct@1_high"])
     parsed = json.loads(json.dumps([board_json(board) for board in boards]))
     assert parsed[0]["rows"][0]["rates"]["correct@1"]["value"] == pytest.approx(4 / 19)
+
+
+def test_a_copy_of_a_run_is_no_further_seed(folder, tmp_path):
+    """The one that was copied before the run went on is left out, whichever comes first."""
+    whole = folder("runs/b", solved(4))
+    for name in ("a", "c"):
+        shutil.copytree(whole, tmp_path / "runs" / name)
+    log = tmp_path / "runs" / "a" / "events.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))
+    boards, left_out = read_boards(tmp_path / "runs")
+    [row] = boards[0].rows
+    assert (row.counted, row.expected, row.folders) == (20, 20, (whole,))
+    assert left_out == tuple(
+        f"{tmp_path / 'runs' / name}: a copy of the run in {whole}, which is ranked" for name in ("a", "c")
+    )
 
 
 def test_what_cannot_be_ranked(record, tmp_path):

@@ -112,11 +112,13 @@ def test_a_terminal_gets_a_live_display():
         progress.stage(key(0), Stage.COMPILE)
         progress.message("[bold]a word[/bold]")
         progress.finished(sample(1, Outcome.INFRA_ERROR))
+        progress.finished(sample(2, Outcome.FILTERED))
     text = err.getvalue()
-    assert "2/3" in text
+    assert "3/3" in text
     assert "compile 1" in text
     assert "[bold]a word[/bold]" in text
     assert "infra_error  because" in text
+    assert "filtered  because" in text
 
 
 def test_a_log_gets_plain_lines():

@@ -92,7 +92,12 @@ def a_run(folder: Path, *, tasks: int = 3, source: str = SOURCE, line: int = 5) 
     return folder
 
 
-def a_search(folder: Path, times_us: Sequence[float] = (0.0, 4.0, 2.0), strategy: str = "best-of") -> Path:
+def a_search(
+    folder: Path,
+    times_us: Sequence[float] = (0.0, 4.0, 2.0),
+    strategy: str = "best-of",
+    currency: str = "USD",
+) -> Path:
     """A search that has judged kernels with such times, 0 for one that does not compile; with its results. That of
     ``tools`` also has calls, of which a guard refuses every other.
     """
@@ -101,7 +106,7 @@ def a_search(folder: Path, times_us: Sequence[float] = (0.0, 4.0, 2.0), strategy
     asked = {"model": "simulated", "track": "static", "samples": 1, "turns": 3, "strategy": strategy}
     prompt = Prompt((Message("user", "Add."),), f"t{SEARCH}{strategy}@1", "h")
     spent = {"usage": TokenUsage(900, 100), "seconds": 2.0}
-    price = {"input": 1.0, "output": 1.0, "currency": "USD"}
+    price = {"input": 1.0, "output": 1.0, "currency": currency}
     with RunStore.open(
         folder, Manifest({**asked, "tasks": facts, "executor": executor}, {"harness": "0", "price": price})
     ) as store:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import npukb_search
 from npukernelbench.errors import UsageError
 from npukernelbench.nouns import SampleKey, Shard, Track
 from npukernelbench.run.forecast import forecast
@@ -118,6 +119,12 @@ def test_shards_without_samples_are_no_gaps(shards, plugins, tmp_path):
     assert sum(sizes) == 4
     assert 0 in sizes
     assert merge(folders, tmp_path / "out", plugins).samples == 4
+
+
+def test_a_search_is_over_when_it_proposes_nothing_more(shards, plugins, tmp_path):
+    plugins.register(npukb_search, "npukb_search")
+    folders = shards(2, samples=1, strategy="best-of", strategy_args={"calls": 2})
+    assert len(merge(folders, tmp_path / "out", plugins).results.samples) == 4
 
 
 def test_what_is_no_whole_run_is_refused_and_named(shards, plugins, watcher, make_plan, tmp_path):

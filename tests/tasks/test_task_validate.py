@@ -103,6 +103,7 @@ def test_a_prompt_that_fails_or_says_too_little_is_an_error(plugins: Plugins) ->
     assert [(item.case, item.message) for item in found] == [
         ("smoke", "the prompt of track static does not render: RuntimeError: no ink"),
         ("", "the prompt of track dynamic does not render: RuntimeError: no ink"),
+        ("", "the prompt of track launch does not render: RuntimeError: no ink"),
     ]
 
 

@@ -5,7 +5,7 @@ The budget of a measure is what the run spent that spent least: beyond it some r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from npukernelbench.nouns.results import Effort, EffortRow
@@ -30,13 +30,17 @@ class AtBudget:
     reached: tuple[EffortRow | None, ...]
 
 
-def at_equal_budgets(efforts: Sequence[Effort | None]) -> tuple[AtBudget, ...]:
-    """Every measure that is known of all runs; none unless all are of agents, with tools, or searches."""
+def at_equal_budgets(efforts: Sequence[Effort | None], currencies: Set[str] = frozenset()) -> tuple[AtBudget, ...]:
+    """Every measure that is known of all runs; none unless all are of agents, with tools, or searches. ``currencies``
+    are those of the runs' costs.
+    """
     rows = [effort.after for effort in efforts if effort is not None and effort.after]
     # One run without steps would leave an empty column beside numbers that look comparable.
     if len(rows) < len(efforts) or not rows:
         return ()
-    return tuple(_measures(rows))
+    # Amounts of several currencies cannot be compared: 2 CNY are not twice as much as 1 USD.
+    fields = [field for field in _MEASURES if field != "cost" or len(currencies) <= 1]
+    return tuple(_measures(rows, fields))
 
 
 def budget_table(found: Sequence[AtBudget], names: Sequence[str]) -> Table:
@@ -50,14 +54,14 @@ def budget_table(found: Sequence[AtBudget], names: Sequence[str]) -> Table:
     return Table("At equal budgets", tuple(columns), rows, _NOTE)
 
 
-def _measures(runs: Sequence[Sequence[EffortRow]]) -> Iterator[AtBudget]:
-    for field, name in _MEASURES.items():
+def _measures(runs: Sequence[Sequence[EffortRow]], fields: Sequence[str]) -> Iterator[AtBudget]:
+    for field in fields:
         # A price or a clock may be missing in some rows of a run: such rows cannot be placed on this measure.
         known = [[row for row in rows if getattr(row, field) is not None] for rows in runs]
         if all(known):
             # Rows stand in the order of what was spent.
             budget = min(getattr(rows[-1], field) for rows in known)
-            yield AtBudget(name, budget, tuple(_last(rows, field, budget) for rows in known))
+            yield AtBudget(_MEASURES[field], budget, tuple(_last(rows, field, budget) for rows in known))
 
 
 def _last(rows: Sequence[EffortRow], field: str, budget: float) -> EffortRow | None:

@@ -91,13 +91,15 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
     # A letter stands for each run.
     if len(paths) > len(ascii_uppercase):
         raise UsageError(f"at most {len(ascii_uppercase)} runs are compared", remedy="npukb leaderboard takes more")
-    records = [read_record(only_run(path)) for path in paths]
+    # Once for all parts: a folder that holds a single run stands for it.
+    runs = [only_run(path) for path in paths]
+    records = [read_record(run) for run in runs]
     # The table of times has a ratio, which needs exactly two sides.
-    times = _times(paths) if len(paths) == 2 else None
+    times = _times(runs) if len(runs) == 2 else None
     try:
         pairs = compare_runs(on_shared_tasks(records) if shared_tasks else records)
         # Results have one curve of effort for all tasks of a run, none for the shared ones.
-        return Comparison(pairs, times, budgets=() if shared_tasks else _budgets(paths))
+        return Comparison(pairs, times, budgets=() if shared_tasks else _budgets(runs))
     except UsageError as refusal:
         if times is None:
             raise
@@ -105,16 +107,17 @@ def compare_paths(paths: Sequence[Path], *, shared_tasks: bool = False) -> Compa
         return Comparison(times=times, refusal=refusal.message)
 
 
-def _budgets(paths: Sequence[Path]) -> tuple[AtBudget, ...]:
+def _budgets(runs: Sequence[Path]) -> tuple[AtBudget, ...]:
     """What the runs had reached when they had spent the same; nothing unless all have ended."""
-    results = [read_run(only_run(path)).results for path in paths]
-    return at_equal_budgets([result.effort if result else None for result in results])
+    results = [read_run(run).results for run in runs]
+    currencies = {result.spent.cost.currency for result in results if result and result.spent.cost}
+    return at_equal_budgets([result.effort if result else None for result in results], currencies)
 
 
-def _times(paths: Sequence[Path]) -> tuple[Side, Side] | None:
+def _times(runs: Sequence[Path]) -> tuple[Side, Side] | None:
     """Times of the kernels that two runs have in common; None where they have none."""
     try:
-        sides = read_side(paths[0]), read_side(paths[1])
+        sides = read_side(runs[0]), read_side(runs[1])
         in_common(*sides)
     except UsageError:
         return None

@@ -7,7 +7,7 @@ predicted is said in every header.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
@@ -82,11 +82,12 @@ def compare(first: Side, second: Side) -> Table:
     # The one empty key is that of a single profile.
     if shared == [()]:
         return _profiles(first, second)
-    rows, inside, ratios = [], 0, []
+    rows, inside, ratios = [], 0, list[float]()
     for key in shared:
         profile, other = first.profiles[key], second.profiles[key]
-        # A geometric mean takes positive numbers alone.
-        ratios.append(other.time_us / profile.time_us if profile.time_us > 0 else 1.0)
+        # No ratio to or of 0: a geometric mean takes positive numbers alone.
+        timed = profile.time_us > 0 and other.time_us > 0
+        ratios += [other.time_us / profile.time_us] if timed else []
         held = _within(profile, other)
         inside += held is True
         rows.append(
@@ -96,7 +97,7 @@ def compare(first: Side, second: Side) -> Table:
                 key[3],
                 f"{profile.time_us:.2f}",
                 f"{other.time_us:.2f}",
-                f"{ratios[-1]:.3f}",
+                f"{ratios[-1]:.3f}" if timed else "-",
                 _WORDS[held],
             )
         )
@@ -105,11 +106,12 @@ def compare(first: Side, second: Side) -> Table:
         Column("task"), Column("track"), Column("case"), Column(named[0], True), Column(named[1], True),
         Column("ratio", True), Column("in interval"),
     )  # fmt: skip
-    note = (
-        f"{count(len(rows), 'case')}, geometric mean of ratios {geometric_mean(ratios):.3f}, "
-        f"{inside} within the interval{told}"
-    )
+    note = f"{count(len(rows), 'case')}, geometric mean of ratios {_mean(ratios)}, {inside} within the interval{told}"
     return Table("Times in µs", columns, tuple(rows), note)
+
+
+def _mean(ratios: Sequence[float]) -> str:
+    return f"{geometric_mean(ratios):.3f}" if ratios else "-"
 
 
 def _told_apart(first: Side, second: Side) -> tuple[tuple[str, str], str]:

@@ -17,6 +17,7 @@ from npukernelbench.nouns.codec import JSON, dumps, to_json
 from npukernelbench.nouns.results import Aggregate, Results, SampleRow
 from npukernelbench.report.comparison.records import rules_name
 from npukernelbench.report.export.rows import rows
+from npukernelbench.report.results import level_of
 from npukernelbench.run.turns import settled, spoken_for
 from npukernelbench.stats import pass_at_k
 
@@ -79,13 +80,12 @@ def _lm_eval_results(run: StoredRun, results: Results, model: str, time: str) ->
             f"level{level}": _metrics(
                 f"level{level}",
                 aggregate,
-                [row for row in results.samples if str(_mapping(facts.get(row.task)).get("level")) == level],
+                [row for row in results.samples if level_of(facts, row.task) == level],
             )
             for level, aggregate in levels.items()
         },
         "group_subtasks": {
-            f"level{level}": sorted(name for name in tasks if str(_mapping(facts.get(name)).get("level")) == level)
-            for level in levels
+            f"level{level}": sorted(name for name in tasks if level_of(facts, name) == level) for level in levels
         },
         "configs": {name: {"task": name, **_mapping(facts.get(name))} for name in tasks},
         "versions": {name: _mapping(facts.get(name)).get("version") for name in tasks},

@@ -7,6 +7,7 @@ from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from npukernelbench.errors import NpukbError, UsageError
@@ -124,11 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
 def _listing(library: Library) -> str:
     runs = library.runs()
     rows = [_row(run) for run in runs]
-    again = f'<meta http-equiv="refresh" content="{_AGAIN_S}">' if any("running" in row for row in rows) else ""
+    again = f'<meta http-equiv="refresh" content="{_AGAIN_S}">' if any(row.running for row in rows) else ""
     heads = "".join(f'<th scope="col"{" class=number" if number else ""}>{name}</th>' for name, number in _COLUMNS)
     body = (
         '<section class="chart board"><div class="scroll" tabindex="0" role="region" aria-label="Runs"><table><thead>'
-        f"<tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<tr>{heads}</tr></thead><tbody>{''.join(row.html for row in rows)}</tbody></table></div></section>"
         if rows
         else f'<p class="empty">There is no run at or below {escape(str(library.folder))} yet.</p>'
     )
@@ -155,12 +156,19 @@ def _bar(part: int, whole: int) -> str:
     return f'<div class="whisker" aria-hidden="true"><i style="left:0;width:{share}%"></i></div>'
 
 
-def _row(run: LiveRun) -> str:
+class _Row(NamedTuple):
+    """A run's line of the list. While ``running`` it may change."""
+
+    html: str
+    running: bool
+
+
+def _row(run: LiveRun) -> _Row:
     # A run that cannot be read has a row that says why; the others are listed all the same.
     try:
         record, running = run.record, run.running
     except NpukbError as error:
-        return f'<tr><td>{escape(run.name)}</td><td colspan="6">{escape(error.message)}</td></tr>'
+        return _Row(f'<tr><td>{escape(run.name)}</td><td colspan="6">{escape(error.message)}</td></tr>', False)
     right = sum(attempt.correct for attempt in record.attempts)
     judged = len(record.attempts)
     rules = rules_name(record.identity)
@@ -175,4 +183,5 @@ def _row(run: LiveRun) -> str:
         f'<span class="state {state.split()[0]}">{state}</span>',
     )
     marks = (" class=number" if number else "" for _, number in _COLUMNS)
-    return "<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True)) + "</tr>"
+    row = "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, cells, strict=True))
+    return _Row(f"<tr>{row}</tr>", running)

@@ -40,3 +40,18 @@ def test_a_run_that_asks_once_has_no_budget(tmp_path, missing: int) -> None:
     efforts = [read_run(a_search(tmp_path / "run")).results.effort] * 2
     efforts[missing] = None
     assert at_equal_budgets(efforts) == ()
+
+
+def test_money_of_several_currencies_is_not_compared(tmp_path) -> None:
+    dollars, yuan = (a_search(tmp_path / name, currency=name) for name in ("USD", "CNY"))
+    measures = [level.measure for level in compare_paths([dollars, yuan]).budgets]
+    assert measures == ["judged kernels", "tokens", "seconds"]
+
+
+def test_a_folder_with_one_run_stands_for_it(tmp_path) -> None:
+    """For every part of a comparison: times are of the runs themselves."""
+    for name in "ab":
+        a_search(tmp_path / name / "run")
+    titles = [table.title for table in compare_paths([tmp_path / "a", tmp_path / "b"]).tables]
+    assert titles == [table.title for table in compare_paths([tmp_path / name / "run" for name in "ab"]).tables]
+    assert "Times in µs" in titles

@@ -66,6 +66,20 @@ def test_two_runs_are_paired_by_answer_and_case() -> None:
     ]
 
 
+def test_a_time_of_0_has_no_ratio() -> None:
+    """On either side: 0 divides nothing, and no geometric mean takes it."""
+    keys = [("Sqrt", "static", "hash", case) for case in ("0", "1", "2")]
+    times = ((0.0, 10.0), (10.0, 0.0), (10.0, 20.0))
+    first, second = (
+        {key: replace(MEASURED, time_us=pair[side]) for key, pair in zip(keys, times, strict=True)} for side in (0, 1)
+    )
+    table = compare(Side("a", first), Side("b", second))
+    assert [row[5] for row in table.rows] == ["-", "-", "2.000"]
+    assert "3 cases, geometric mean of ratios 2.000," in table.note
+    none = {keys[0]: first[keys[0]]}
+    assert "1 case, geometric mean of ratios -," in compare(Side("a", none), Side("b", none)).note
+
+
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the kernel was not right"):
         read_side(saved(tmp_path / "none.json", None))

@@ -16,7 +16,7 @@ from npukernelbench.report.comparison.records import record_of
 from npukernelbench.report.html.index import index_of
 from npukernelbench.report.reporter import load_reporter, write
 from npukernelbench.report.results import summarise
-from npukernelbench.store import StoredRun, read_run
+from npukernelbench.store import Manifest, StoredRun, read_run
 
 
 def export(name: str, run: StoredRun, target: Path) -> list[Path]:
@@ -177,3 +177,15 @@ def test_lm_evals_standard_errors_count_what_the_rate_is_a_mean_of(folder: Any, 
         assert level["pass@2_stderr,none"] == pytest.approx(error)
         one = json.loads(path.read_text())["results"]["Abs"]
         assert one["pass@2_stderr,none"] == "N/A"
+
+
+def test_lm_evals_group_of_tasks_whose_level_is_unknown_holds_them(folder: Any, tmp_path: Path) -> None:
+    run = read_run(folder("run", {"Sqrt/0": "ow", "Abs/0": "ww"}))
+    facts = {
+        name: {key: value for key, value in known.items() if key != "level"}
+        for name, known in run.manifest.identity["tasks"].items()  # type: ignore[attr-defined]
+    }
+    bare = replace(run, manifest=Manifest({**run.manifest.identity, "tasks": facts}))
+    written = json.loads(export("lm-eval", bare, tmp_path / "lm")[0].read_text())
+    assert written["group_subtasks"] == {"levelunknown": ["Abs", "Sqrt"]}
+    assert written["groups"]["levelunknown"]["pass@2_stderr,none"] == pytest.approx(0.5)

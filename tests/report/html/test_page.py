@@ -135,6 +135,12 @@ def test_the_run_in_sentences(stored):
     assert said[5] == "Times are predictions of tier twin; no device has measured them."
 
 
+def test_tasks_without_a_counted_sample_are_not_among_those_of_the_interval(record):
+    (said, *_) = sentences(record("run", {"Sqrt/0": "oo", "Abs/0": "ii"}))
+    assert said.startswith("2 of 2 counted samples are right")
+    assert "over 1 task;" in said.replace("\u00a0", " ")
+
+
 def test_what_a_search_reached_stands_against_what_it_took(tmp_path):
     rows: Any = pack(read_run(a_search(tmp_path / "run"))).index["effort"]
     assert [(row["calls"], row["solved"], row["speedup"]) for row in rows] == [(1, 0, None), (2, 1, 1), (3, 1, 2)]

@@ -76,6 +76,15 @@ def test_a_run_is_listed_and_served_and_nothing_is_written(server, results):
     assert files(results) == before
 
 
+def test_the_list_is_asked_for_again_while_a_run_goes_on(server, results):
+    """Whatever runs are called."""
+    (results / "deep" / "a").rename(results / "deep" / "long-running-agent")
+    assert "refresh" not in asked(server, "/")[1].decode()
+    stored = read_run(results / "deep" / "long-running-agent")
+    with RunStore.open(results / "b", stored.manifest):
+        assert '<meta http-equiv="refresh"' in asked(server, "/")[1].decode()
+
+
 def test_samples_land_while_a_run_goes_on(results):
     (run,) = Library(results).runs()
     folder = run.folder
