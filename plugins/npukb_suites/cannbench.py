@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from npukb_suites.benchcases import BenchCase, dtype_named, read_cases, tensors_of, typed
-from npukb_suites.documents import read_yaml
+from npukb_suites.documents import read_text, read_yaml
 from npukb_suites.naming import argument_name, kernel_name, task_name
 from npukb_suites.tolerance import limits_for
 from npukb_suites.torch_client import torch_host
@@ -320,7 +320,7 @@ class _Operator:
         if not self._golden.is_file():
             self._fail(f"there is no {_GOLDEN} beside it")
         try:
-            tree = ast.parse(self._golden.read_text(encoding="utf-8"))
+            tree = ast.parse(read_text(self._golden))
         except SyntaxError as error:
             raise TaskError(
                 f"it is no Python: {error.msg}", location=SourceLocation(self._golden, error.lineno or 1)
