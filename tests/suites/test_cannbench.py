@@ -276,6 +276,25 @@ def test_a_cell_that_is_no_literal_is_named_by_its_line(tmp_path: Path, row: str
     assert str(caught.value.location) == f"{tmp_path / 'cases.csv'}:2"
 
 
+def test_an_empty_cell_of_attributes_says_that_there_are_none(tmp_path: Path) -> None:
+    cases = cases_of(tmp_path, "[[4]],['float32'],,\"[0, 1]\"", '[[4]],[\'float32\']," ","[0, 1]"')
+    assert [case.attributes for case in cases] == [{}, {}]
+
+
+def test_rows_over_several_lines_are_counted_by_the_file_s(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="a cell is no literal") as caught:
+        cases_of(tmp_path, "[[4]],['float32'],{},\"[0,\n1]\"", "", "[[4]],['float32'],{},none")
+    assert str(caught.value.location) == f"{tmp_path / 'cases.csv'}:5"
+
+
+def test_a_number_that_no_attribute_can_hold_leaves_its_case_out(tmp_path: Path) -> None:
+    row = "[[4]],['float32'],{'k': inf},\"[0, 1]\""
+    (tmp_path / "cases.csv").write_text(f"input_shape,dtype,attrs,value_range\n{row}\n")
+    told: list[str] = []
+    assert not read_cases(tmp_path / "proto.yaml", ["x"], {"k": ("k", "int")}, lambda _, why: told.append(why))
+    assert "infinity" in told[0]
+
+
 @pytest.mark.parametrize(
     ("given", "kind"), [("'[1, 1]'", "list_int"), ("'None'", "float"), ("[1]", "int"), (".inf", "int")]
 )
