@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -124,15 +125,26 @@ def read_samples(path: Path) -> Iterator[Sample]:
     if not files or not all(file.is_file() for file in files):
         raise UsageError(f"{path} holds no samples", field="corpus", remedy="make some: kernelgen-lm corpus build")
     for file in files:
-        # Line by line: a corpus may be larger than the memory.
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield Sample.model_validate_json(line)
-                except ValidationError as error:
-                    first = error.errors()[0]
-                    field = ".".join(str(part) for part in first["loc"])
-                    raise UsageError(first["msg"], location=SourceLocation(file, number), field=field) from None
+        for number, line in enumerate(_lines(file), 1):
+            try:
+                yield Sample.model_validate_json(line)
+            except ValidationError as error:
+                first = error.errors()[0]
+                field = ".".join(str(part) for part in first["loc"])
+                raise UsageError(first["msg"], location=SourceLocation(file, number), field=field) from None
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Lines as bytes: text would be decoded many lines ahead, and an error could not name its line."""
+    number = 1
+    # Line by line: a corpus may be larger than the memory.
+    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
+        try:
+            for line in lines:
+                yield line
+                number += 1
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise UsageError(f"it cannot be unpacked: {error}", location=SourceLocation(file, number)) from None
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -113,7 +113,8 @@ def _write_compressed(path: Path, lines: Iterable[str]) -> None:
     # No name and no time in the header, as both would change the bytes.
     with unfinished.open("wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
         for line in lines:
-            file.write(line.encode())
+            # As in write_lines.
+            file.write(line.encode(errors="replace"))
     unfinished.replace(path)
 
 

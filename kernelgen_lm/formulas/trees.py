@@ -77,6 +77,7 @@ _ONE: Mapping[str, _Function] = {
     "acos": _Function(("arccos({})", "acos({})"), "acos({})", np.arccos),
     "atan": _Function(("arctan({})", "atan({})"), "atan({})", np.arctan),
     "erf": _Function(("erf({})",), "erf({})", _erf),
+    # Few digits are left beyond 6, but scipy's erfc would change which questions a seed draws: presets name seeds.
     "erfc": _Function(("erfc({})",), "erfc({})", lambda x: 1 - _erf(x), 1),
     "sigmoid": _Function(("sigmoid({})",), "sigmoid({})", lambda x: 1 / (1 + np.exp(-x)), 5),
     "relu": _Function(("relu({})",), "max({}, 0.0)", lambda x: np.maximum(x, 0), 1),

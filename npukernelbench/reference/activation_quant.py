@@ -78,7 +78,10 @@ def dequant_swiglu_quant(
 
 
 def _dynamic(value: Floats) -> tuple[Floats, Floats]:
-    """``value / scale`` and ``scale = max |value| / 127`` along the last axis; a row of zeros stays zero."""
+    """``value / scale`` and ``scale = max |value| / 127`` along the last axis; a row of zeros stays zero.
+
+    A row with NaN has the scale NaN and becomes zeros, as int8 has no NaN.
+    """
     # 127 and not 128: a largest magnitude of either sign must fit into int8.
     scale = np.abs(value).max(axis=-1, keepdims=True) / 127.0
     # A row of zeros has scale 0.

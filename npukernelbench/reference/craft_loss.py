@@ -61,8 +61,9 @@ def huber_loss(predictions: NDArray[np.float64], targets: NDArray[np.float64]) -
 
 
 def kl_div_loss(predictions: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``sum(t * (log(t) - log(p))) / rows`` for probabilities ``[rows, columns]``; ``t = 0`` contributes nothing.
+    """``sum(t * (log(t) - log(p))) / rows`` for probabilities ``[rows, columns]``.
 
+    ``t = 0`` contributes nothing where ``p`` is positive; where both are 0 the result is NaN, as in PyTorch.
     Source: ``torch.nn.functional.kl_div`` of the logarithm of the predictions with the reduction ``batchmean``.
     """
     from scipy.special import xlogy

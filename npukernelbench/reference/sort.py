@@ -13,8 +13,9 @@ def top_k(
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The ``k`` largest (or smallest) elements along ``dim`` in that order, and their positions along it.
 
-    ``k`` has one element. Of equal elements the one that comes first counts as the more extreme. ValueError when
-    ``sorted`` is false: the order is left open then. Source: ``torch.topk``.
+    ``k`` has one element. Of equal elements the one that comes first counts as the more extreme. NaN comes last in both
+    directions, where PyTorch counts it as the largest: cases should hold none. ValueError when ``sorted`` is false: the
+    order is left open then. Source: ``torch.topk``.
     """
     if not sorted:
         raise ValueError("without sorted any order is right")

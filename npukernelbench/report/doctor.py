@@ -18,7 +18,6 @@ from npukernelbench.judge.beaten import Faults
 from npukernelbench.judge.executor import Diagnosable, Finding, FindingStatus, Trying, make_executor
 from npukernelbench.nouns.codec import to_json
 from npukernelbench.plugins.registry import canonical
-from npukernelbench.report.markers import holds
 
 if TYPE_CHECKING:
     from npukernelbench.config import Config
@@ -242,26 +241,29 @@ def _extra_packages(distribution: str, extra: str) -> dict[str, str | None]:
     """
     from importlib import metadata
 
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         requirements = metadata.requires(distribution) if distribution else None
     except metadata.PackageNotFoundError:
         requirements = None
     packages: dict[str, str | None] = {}
-    for requirement in requirements or ():
-        # By pattern: `packaging`, which parses requirements, is no dependency.
-        name = re.match(r"([A-Za-z0-9._-]+)(?:\[([^\]]*)\])?", requirement)
-        marker = requirement.partition(";")[2]
-        # What is needed without any extra is none of this one's packages.
-        if not name or not marker.strip() or not holds(marker, extra) or holds(marker, ""):
+    for text in requirements or ():
+        try:
+            needed = Requirement(text)
+        except InvalidRequirement:
             continue
-        if canonical(name.group(1)) == canonical(distribution):
-            for other in (name.group(2) or "").split(","):
+        # What is needed without any extra is none of this one's packages.
+        if not needed.marker or not needed.marker.evaluate({"extra": extra}) or needed.marker.evaluate({"extra": ""}):
+            continue
+        if canonical(needed.name) == canonical(distribution):
+            for other in needed.extras:
                 packages |= _extra_packages(distribution, canonical(other))
             continue
         try:
-            packages[name.group(1)] = metadata.version(name.group(1))
+            packages[needed.name] = metadata.version(needed.name)
         except metadata.PackageNotFoundError:
-            packages[name.group(1)] = None
+            packages[needed.name] = None
     return packages
 
 

@@ -7,12 +7,13 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from npukb_suites.documents import read_yaml
+from npukb_suites.documents import read_text, read_yaml
 from npukernelbench.errors import SourceLocation, TaskError
 from npukernelbench.nouns import DType
 
@@ -91,25 +92,14 @@ def read_cases(
         name = str(row.get("case_id", number))
         try:
             result.append(_case(name, row, inputs, attributes))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             left_out(name, str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}")
     return result
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
-            # An empty cell in the place of one that is missing: it is no literal.
-            lines = csv.DictReader(file, restval="")
-            missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
-            if missing:
-                raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
-            # Other columns, such as baselines, are not looked at.
-            known = [name for name in (*_COLUMNS, "attrs") if name in (lines.fieldnames or ())]
-            return [
-                {"case_id": row.get("case_id") or number, **{name: _cell(path, number, row[name]) for name in known}}
-                for number, row in enumerate(lines, 1)
-            ]
+        return list(_table(path))
     document = read_yaml(path)
     rows = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -117,7 +107,22 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _cell(path: Path, number: int, text: str) -> Any:
+def _table(path: Path) -> Iterator[dict[str, Any]]:
+    # An empty cell in the place of one that is missing: it is no literal.
+    lines = csv.DictReader(StringIO(read_text(path), newline=""), restval="")
+    missing = [name for name in _COLUMNS if name not in (lines.fieldnames or ())]
+    if missing:
+        raise TaskError(f"there is no column {missing[0]}", location=SourceLocation(path, 1))
+    # Other columns, such as baselines, are not looked at.
+    for number, row in enumerate(lines, 1):
+        # The reader's line, because texts in quotes may go over several; for such a row it is the last one.
+        cells = {name: _cell(path, lines.line_num, row[name]) for name in _COLUMNS}
+        # Nothing is what operators without attributes have there.
+        attributes = _cell(path, lines.line_num, row.get("attrs", "").strip() or "{}")
+        yield {"case_id": row.get("case_id") or number, **cells, "attrs": attributes}
+
+
+def _cell(path: Path, line: int, text: str) -> Any:
     """A cell is JSON or a Python literal; infinities and NaN are bare words in both."""
     try:
         return json.loads(text)
@@ -128,7 +133,7 @@ def _cell(path: Path, number: int, text: str) -> Any:
         return ast.literal_eval(_QUOTED_OR_WORD.sub(lambda match: _WORDS.get(match[0], match[0]), text))
     # Whatever literal_eval raises for text that is none, or too deep.
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise TaskError(f"a cell is no literal: {text[:60]}", location=SourceLocation(path, number + 1)) from error
+        raise TaskError(f"a cell is no literal: {text[:60]}", location=SourceLocation(path, line)) from error
 
 
 def _case(

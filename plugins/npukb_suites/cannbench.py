@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from npukb_suites.benchcases import BenchCase, dtype_named, read_cases, tensors_of, typed
-from npukb_suites.documents import read_yaml
+from npukb_suites.documents import read_text, read_yaml
 from npukb_suites.naming import argument_name, kernel_name, task_name
 from npukb_suites.tolerance import limits_for
 from npukb_suites.torch_client import torch_host
@@ -185,7 +185,7 @@ class _Operator:
         mine, kind = self._attributes[spec["name"]]
         entry: dict[str, Any] = {"name": mine, "type": kind}
         if spec.get("default") is not None:
-            entry["default"] = typed(spec["name"], spec["default"], kind)
+            entry["default"] = self._default(spec)
         if spec.get("description"):
             entry["description"] = str(spec["description"])
         return entry
@@ -266,11 +266,21 @@ class _Operator:
     def _called(self, case: BenchCase) -> dict[str, Any]:
         """Attributes as the reference gets them: those that a case leaves out have their defaults."""
         defaults = {
-            spec["name"]: typed(spec["name"], spec["default"], self._attributes[spec["name"]][1])
+            spec["name"]: self._default(spec)
             for spec in self._listed("attrs", needed=False)
             if spec.get("default") is not None
         }
         return {**defaults, **case.attributes}
+
+    def _default(self, spec: Mapping[str, Any]) -> Any:
+        """What an attribute is where a case leaves it out."""
+        name, default = spec["name"], spec["default"]
+        kind = self._attributes[name][1]
+        try:
+            return typed(name, default, kind)
+        # A text, a list or an infinity where a number is needed.
+        except (ValueError, TypeError, OverflowError):
+            self._fail(f"the default of the attribute {name} is {default!r}, which is no {kind}", field="attrs")
 
     def _of(self, outputs: list[Any], position: int) -> list[Any]:
         return outputs if self._returns_list else [outputs[position]]
@@ -310,7 +320,7 @@ class _Operator:
         if not self._golden.is_file():
             self._fail(f"there is no {_GOLDEN} beside it")
         try:
-            tree = ast.parse(self._golden.read_text(encoding="utf-8"))
+            tree = ast.parse(read_text(self._golden))
         except SyntaxError as error:
             raise TaskError(
                 f"it is no Python: {error.msg}", location=SourceLocation(self._golden, error.lineno or 1)

@@ -26,6 +26,8 @@ _CATEGORIES = (
     ("Activation", ("relu", "gelu", "sigmoid", "tanh", "softmax", "elu", "hardtanh", "softplus", "silu")),
     ("Reduce", ("sum", "mean", "amax", "amin", "argmax", "argmin", "max", "min", "cumsum", "cumprod")),
 )
+#: Names that names of other operations begin with: maximum and minimum reduce nothing.
+_WHOLE = frozenset({"max", "min"})
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class _Drafting:
         for category, names in _CATEGORIES:
             if any(
                 # Names go on with dimensions and variants: max_pool2d_with_indices.
-                operation == name or operation.startswith(name)
+                operation == name or (name not in _WHOLE and operation.startswith(name))
                 for operation in operations
                 for name in (n.lstrip("_") for n in names)
             ):

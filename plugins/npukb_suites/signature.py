@@ -139,7 +139,7 @@ def parse_axes(text: str) -> Mapping[str, Axis]:
     for part in _parts(text):
         match = _AXIS.fullmatch(part.replace(" ", ""))
         axis = Axis(int(match["low"]), int(match["high"]), int(match["multiple"] or 1)) if match else None
-        if match is None or axis is None or not 1 <= axis.low <= axis.high:
+        if match is None or axis is None or not 1 <= axis.low <= axis.high or axis.multiple_of < 1:
             raise _wrong("--axes", f"{part!r} is no axis", "write for instance 'n=1..4096, d=16..8192/16'")
         result[match["name"]] = axis
     return result

@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from npukb_suites.documents import read_text
 from npukb_suites.making import torch_task
 from npukb_suites.naming import task_name
 from npukb_suites.torch_client import torch_host
@@ -46,7 +47,7 @@ class TraceSet:
 
     def folder(self, suite: str, entry: Entry) -> Folder:
         """The task of one definition. TaskError with the reason where it cannot be one."""
-        definition = _read(entry.place, entry.place.read_text(encoding="utf-8"))
+        definition = _read(entry.place, read_text(entry.place))
         for key in ("name", "axes", "inputs", "outputs", "reference"):
             if not definition.get(key):
                 raise TaskError("the key is missing", location=SourceLocation(entry.place), field=key)
@@ -84,7 +85,7 @@ def _extents(path: Path, definition: Mapping[str, Any]) -> dict[str, int]:
     if not variable:
         return fixed
     workloads = _workloads(path)
-    lines = [*StringIO(workloads.read_text(encoding="utf-8"))] if workloads.is_file() else []
+    lines = [*StringIO(read_text(workloads))] if workloads.is_file() else []
     for number, line in enumerate(lines, 1):
         record = _read(workloads, line, number)
         workload = record.get("workload", record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,6 +131,29 @@ def test_without_pyarrow_json_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
         write_samples(tmp_path / "samples.csv", [])
     words = ["corpus", "check", str(tmp_path / "samples.jsonl"), "--out", str(tmp_path / "samples.csv")]
     assert main(words) == 2  # before anything is compared
+
+
+def test_files_that_cannot_be_read_are_named_with_the_line(tmp_path: Path) -> None:
+    good = sample(1).line().encode()
+    packed = gzip.compress(good * 3)
+    for name, content, place, said in (
+        ("latin.jsonl", good + good.replace(b"Write", b"\xc9crit"), 2, "invalid unicode code point"),
+        ("latin.jsonl.gz", gzip.compress(good + good.replace(b"Write", b"\xc9crit")), 2, "invalid unicode code point"),
+        ("plain.jsonl.gz", good, 1, "cannot be unpacked"),
+        ("short.jsonl.gz", packed[:-8], 4, "cannot be unpacked"),
+        ("spoiled.jsonl.gz", packed[:20] + bytes(20) + packed[40:], 1, "cannot be unpacked"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(UsageError, match=said) as caught:
+            list(read_samples(tmp_path / name))
+        assert str(caught.value.location) == f"{tmp_path / name}:{place}"
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "samples.jsonl.gz"])
+def test_lone_surrogates_of_models_are_written_as_question_marks(tmp_path: Path, name: str) -> None:
+    write_samples(tmp_path / name, [sample(1, code="a\ud800b")])
+    [taken] = read_table(tmp_path / name)
+    assert "a?b" in taken.answer
 
 
 def code(rng: Random, lines: int = 60) -> list[str]:

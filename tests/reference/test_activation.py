@@ -140,6 +140,9 @@ def test_dynamic_gelu_quantisation_spans_the_type() -> None:
     zeros = activation_quant.gelu_quant(np.zeros((1, 4)), None, None, "none", "dynamic")
     assert zeros[0].tolist() == [[0.0] * 4]
     assert zeros[1].tolist() == [[0.0]]
+    without = activation_quant.gelu_quant(np.array([[math.nan, 1.0]]), None, None, "none", "dynamic")
+    assert without[0].tolist() == [[0.0, 0.0]]
+    assert np.isnan(without[1]).all()
 
 
 def plain_swiglu(row: Any, left: bool) -> list[float]:

@@ -131,6 +131,9 @@ def test_kl_divergence_ignores_targets_of_zero() -> None:
     terms = [b * math.log(b / a) for a, b in pairs(p, t) if b > 0]
     assert_close(craft_loss.kl_div_loss(p, t), math.fsum(terms) / 2)
     assert_close(craft_loss.kl_div_loss(p, p), 0.0)
+    # As in PyTorch, which multiplies the 0 with the logarithm of the other.
+    with np.errstate(all="ignore"):
+        assert np.isnan(craft_loss.kl_div_loss(np.array([[0.0, 1.0]]), np.array([[0.0, 1.0]])))
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])

@@ -72,6 +72,12 @@ def test_of_equal_elements_the_first_counts(largest: bool) -> None:
     assert indices.tolist() == [[0, 2, 1, 3] if largest else [1, 3, 0, 2]]
 
 
+@pytest.mark.parametrize("largest", [True, False])
+def test_top_k_has_nan_last(largest: bool) -> None:
+    _, indices = sort.top_k(np.array([math.nan, 1.0, 2.0]), np.array([3]), True, 0, largest)
+    assert indices.tolist() == ([2, 1, 0] if largest else [1, 2, 0])
+
+
 def test_top_k_refuses_what_has_no_answer() -> None:
     with pytest.raises(ValueError, match="any order"):
         sort.top_k(np.zeros(3), np.array([1]), False, 0, True)

@@ -14,6 +14,7 @@ from npukb_suites.store import Suite, add_suite, tasks_folder
 from npukernelbench.errors import TaskError, UsageError
 from npukernelbench.nouns import DType, Presence, Task
 from npukernelbench.reference import expected_outputs
+from npukernelbench.tasks.importing import Entry
 from npukernelbench.tasks.inputs import generate_inputs
 from npukernelbench.tasks.load import load_task
 from tests.suites.conftest import needs_torch
@@ -273,6 +274,37 @@ def test_a_cell_that_is_no_literal_is_named_by_its_line(tmp_path: Path, row: str
     with pytest.raises(TaskError, match="a cell is no literal") as caught:
         cases_of(tmp_path, row)
     assert str(caught.value.location) == f"{tmp_path / 'cases.csv'}:2"
+
+
+def test_an_empty_cell_of_attributes_says_that_there_are_none(tmp_path: Path) -> None:
+    cases = cases_of(tmp_path, "[[4]],['float32'],,\"[0, 1]\"", '[[4]],[\'float32\']," ","[0, 1]"')
+    assert [case.attributes for case in cases] == [{}, {}]
+
+
+def test_rows_over_several_lines_are_counted_by_the_file_s(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="a cell is no literal") as caught:
+        cases_of(tmp_path, "[[4]],['float32'],{},\"[0,\n1]\"", "", "[[4]],['float32'],{},none")
+    assert str(caught.value.location) == f"{tmp_path / 'cases.csv'}:5"
+
+
+def test_a_number_that_no_attribute_can_hold_leaves_its_case_out(tmp_path: Path) -> None:
+    row = "[[4]],['float32'],{'k': inf},\"[0, 1]\""
+    (tmp_path / "cases.csv").write_text(f"input_shape,dtype,attrs,value_range\n{row}\n")
+    told: list[str] = []
+    assert not read_cases(tmp_path / "proto.yaml", ["x"], {"k": ("k", "int")}, lambda _, why: told.append(why))
+    assert "infinity" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [("'[1, 1]'", "list_int"), ("'None'", "float"), ("[1]", "int"), (".inf", "int")]
+)
+def test_a_default_of_another_type_refuses_its_operator_alone(tmp_path: Path, given: str, kind: str) -> None:
+    spec = f"{{name: tilt, type: {kind}, default: {given}, required: false}}"
+    proto = PROTO.replace("{name: tilt, type: float, default: 2.0, required: false}", spec)
+    write(tmp_path, "level1/tilted_sum", proto, GOLDEN, CASES.replace("tilt: 3, ", ""))
+    place = tmp_path / "tasks/level1/tilted_sum/proto.yaml"
+    with pytest.raises(TaskError, match=f"the default of the attribute tilt is .*, which is no {kind}"):
+        CannBench().folder("cann-bench", Entry("Sum", place, ""))
 
 
 def test_a_folder_that_is_no_checkout_is_named(tmp_path: Path) -> None:

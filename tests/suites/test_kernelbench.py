@@ -11,6 +11,7 @@ import pytest
 from npukb_suites import torch_client
 from npukb_suites.modelfiles import KernelBench, MultiKernelBench, TorchFolder
 from npukb_suites.store import Suite, add_suite, suites, tasks_folder
+from npukb_suites.torchside.loading import sizes_of
 from npukernelbench.errors import TaskError
 from npukernelbench.nouns import DType, Task, TensorCase, ValueSpec
 from npukernelbench.plugins import Plugins
@@ -31,7 +32,7 @@ def expected(task: Task, case_id: str = "smoke") -> tuple[dict[str, np.ndarray],
 
 
 def test_every_file_is_a_task_or_has_a_reason(imported: Suite) -> None:
-    assert len(imported.tasks) == 13
+    assert len(imported.tasks) == 14
     reasons = {Path(place).stem: reason for place, reason in imported.refused.items()}
     assert reasons.keys() == {"3_Chance", "4_Broken", "5_Nothing"}
     assert "random" in reasons["3_Chance"]
@@ -111,6 +112,7 @@ SPELLED = {
     "5_Shares": ((48, 1024), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
     "6_SelfGate": ((8, 64, 256), ValueSpec("normal", {"mean": 1.0, "std": 2.0})),
     "7_Soft": ((1 << 17,), ValueSpec("uniform", {"low": -2.0, "high": 2.0})),
+    "12_Whole": ((64, 2048), ValueSpec("integers", {"low": -8, "high": 8})),
     "11_Unit": ((64, 2048), ValueSpec("integers", {"low": -4, "high": 5})),
 }
 
@@ -125,6 +127,22 @@ def test_sizes_and_values_are_read_in_every_spelling(task_of: Find, name: str) -
     assert (given.tensor.shape, entry.values) == SPELLED[name]
     # Only sizes that were found can be made smaller.
     assert smoke.tensor.size <= 1 << 13
+
+
+def sizes_in(folder: Path, drawn: str, more: str = "") -> dict[str, int]:
+    path = folder / "model.py"
+    path.write_text(f"import torch\n{more}\ndef get_inputs():\n    return [{drawn}]\n")
+    return sizes_of({"file": str(path)})
+
+
+def test_a_bound_of_random_integers_is_a_size_only_beside_one(tmp_path: Path) -> None:
+    assert list(sizes_in(tmp_path, "torch.randint(-8, 8, (64, 32))").values()) == [64, 32]
+    assert list(sizes_in(tmp_path, "torch.randint(16, (64,))").values()) == [64]
+    assert list(sizes_in(tmp_path, "torch.randint(8, 16, (64,)), torch.randint(16, (64,))").values()) == [64, 64]
+    # A vocabulary: indices have to stay inside of the table.
+    assert sorted(sizes_in(tmp_path, "torch.randint(0, 512, (64,))", "rows = 512").values()) == [64, 512, 512]
+    found = sizes_in(tmp_path, "torch.randn(512, 32), torch.randint(0, 512, (64,))")
+    assert sorted(found.values()) == [32, 64, 512, 512]
 
 
 def test_parameters_are_drawn_as_the_module_draws_them(task_of: Find) -> None:

@@ -134,6 +134,32 @@ def test_a_wrong_script_is_refused(npukb: Npukb, script: str, said: str) -> None
     assert said in done.err
 
 
+def test_a_script_that_this_python_cannot_parse_tells_no_attributes(npukb: Npukb) -> None:  # noqa: F811
+    # As one in newer syntax, which only the interpreter that ran it knows.
+    script_folder(SCRIPT + '    open(__file__, "w").write("def (")\n')
+    done = npukb("new", "Triple", *SIGNATURE, "--data", "case", "--script", "scripts/gen_data.py")
+    assert done.code == 0, done.err + done.out
+    assert "scale is the script's variable of that name" in done.out
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "no JSON",
+        "[]",
+        '{"path": "x"}',
+        '{"path": "x", "dtype": "int32", "shape": [-1], "variables": {}}',
+        '{"path": "x", "dtype": "int32", "shape": [1180591620717411303424, 0], "variables": {}}',
+        "[" * 50000,
+    ],
+)
+def test_a_report_that_the_script_spoils_is_refused(npukb: Npukb, report: str) -> None:  # noqa: F811
+    script_folder(f"import os, sys\nos.write(int(sys.orig_argv[4]), {(report + chr(10)).encode()!r})\n" + SCRIPT)
+    done = npukb("new", "Triple", *SIGNATURE, "--data", "case", "--script", "scripts/gen_data.py")
+    assert done.code == 3, done.err
+    assert "the report of what it wrote cannot be read" in done.err
+
+
 def test_a_script_changes_nothing_outside_of_its_copy(npukb: Npukb) -> None:  # noqa: F811
     script_folder(f"open({str(Path.cwd() / 'outside')!r}, 'w')\n" + SCRIPT)
     npukb("new", "Triple", *SIGNATURE, "--data", "case", "--script", "scripts/gen_data.py")

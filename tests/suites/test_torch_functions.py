@@ -26,6 +26,10 @@ def rope(x, cos):
     return torch.cat((-b, a), dim=-1) * cos
 def embed(idx, table): return F.embedding(idx, table)
 def spread(x): return x.std(-1)
+def larger(x, y): return torch.maximum(x, y)
+def smaller(x, y): return torch.minimum(x, y)
+def largest(x, y): return x.max(-1).values + y.max()
+def smallest(x, y): return x.amin(-1) + y.min()
 def quotient(x, y): return x // y
 def logarithm(x): return torch.log(x)
 def scatter(x, i, src): return x.scatter_add(1, i, src)
@@ -106,6 +110,15 @@ def test_extents_that_depend_on_one_another_are_no_hidden_ones() -> None:
 def test_values_are_those_that_the_function_takes(name: str, inputs: str, tensor: str, values: dict[str, Any]) -> None:
     [entry] = [entry for entry in task(name, inputs)["interface"]["inputs"] if entry["name"] == tensor]
     assert entry["values"] == values
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [("larger", "Elementwise"), ("smaller", "Elementwise"), ("largest", "Reduce"), ("smallest", "Reduce")],
+)
+def test_the_larger_of_two_tensors_is_no_reduction(name: str, category: str) -> None:
+    assert task(name, "x:float32[n, d], y:float32[n, d]")["category"] == category
 
 
 @needs_torch

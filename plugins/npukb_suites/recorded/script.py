@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ _TIMEOUT_S = 600.0
 _IMAGE = "npukb_application.so"
 _MEMORY_BYTES = 32 << 30  # address space: torch reserves much more than it uses
 _FILE_BYTES = 2 << 30
+_MOST_AXES = 32  # of an array, to every version of NumPy
 #: Not copied: what builds leave behind, and files that no script of a sample reads.
 _LEFT_OUT = shutil.ignore_patterns(".*", "build*", "*.so", "*.o", "*.run", "__pycache__")
 #: What the script around it (run.sh) makes first.
@@ -105,7 +107,11 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
             last = (done.output.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
             raise TaskError(f"it failed: {last}", location=place, remedy=_remedy(last), detail=done.output)
         found = tuple(
-            _kept(work, done.report, _keywords((work / script).read_text(encoding="utf-8", errors="replace")))
+            _kept(
+                work,
+                _told(done.report, place),
+                _keywords((work / script).read_text(encoding="utf-8", errors="replace")),
+            )
         )
         # Without data nothing could be compared, and compiling takes seconds.
         made = compile_application(work, scratch / "application") if found else None
@@ -125,20 +131,47 @@ def run_script(folder: Path, command: str) -> tuple[tuple[Written, ...], tuple[C
 def _keywords(text: str) -> dict[str, Any]:
     """Plain values that calls in the script give by name, such as ``diag(x, diagonal=1)``, where all agree."""
     told: dict[str, list[Any]] = {}
-    for node in ast.walk(ast.parse(text)):
+    try:
+        tree = ast.parse(text)
+    # The interpreter that ran it may be newer than this one; and it may have changed its own text.
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    for node in ast.walk(tree):
         for keyword in node.keywords if isinstance(node, ast.Call) else ():
-            with suppress(ValueError):
+            with suppress(ValueError, TypeError):
                 value = ast.literal_eval(keyword.value)
                 told.setdefault(keyword.arg or "", []).append(value)
     # A name with two values tells nothing.
     return {name: values[0] for name, values in told.items() if all(value == values[0] for value in values)}
 
 
-def _kept(work: Path, report: bytes, keywords: Mapping[str, Any]) -> list[Written]:
-    # A file that is written twice counts as it was written last.
-    lines = {told["path"]: told for told in map(json.loads, report.splitlines())}
+def _told(report: bytes, place: SourceLocation) -> dict[str, Mapping[str, Any]]:
+    """What the tracer told of each file, by its path. TaskError where the report is not as the tracer writes it."""
+    result: dict[str, Mapping[str, Any]] = {}
+    for line in report.splitlines():
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError):
+            told = None
+        match told:
+            case {"path": str(path), "dtype": str(), "shape": list(shape), "variables": dict()} if _is_shape(shape):
+                # A file that is written twice counts as it was written last.
+                result[path] = told
+            case _:
+                # The script runs in the tracer's process: it reaches the pipe, and may have filled it.
+                raise TaskError("the report of what it wrote cannot be read", location=place)
+    return result
+
+
+def _is_shape(given: list[Any]) -> bool:
+    """Whether they are extents of an array that a file here may hold."""
+    whole = all(type(extent) is int and extent >= 0 for extent in given)
+    return whole and len(given) <= _MOST_AXES and prod(extent or 1 for extent in given) <= _FILE_BYTES
+
+
+def _kept(work: Path, told_of: Mapping[str, Mapping[str, Any]], keywords: Mapping[str, Any]) -> list[Written]:
     result = []
-    for name, told in lines.items():
+    for name, told in told_of.items():
         path = Path(name)
         # The report is written in the script's own process, and may name any file.
         if path.is_file() and path.resolve().is_relative_to(work.resolve()):

@@ -2,7 +2,8 @@
 
 A size is a whole number that a file assigns to a name at its top level, alone or in a tuple (``dim = 4096``,
 ``input_shape = (512, 256)``), or writes inside ``get_inputs``. Sizes that are computed from others follow them. With
-smaller ones the same file describes the same operator on smaller tensors.
+smaller ones the same file describes the same operator on smaller tensors. A bound of ``randint`` is a number of values
+and no size, but where a size has the same number: then it may be the extent that indices go up to.
 """
 
 from __future__ import annotations
@@ -69,13 +70,16 @@ def sizes_of(target: Mapping[str, Any]) -> dict[str, int]:
         return {}
     path = Path(target["file"])
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-    result = {}
+    result, bounds = {}, set()
     for key, holder, field, position in _places(tree):
         node = getattr(holder, field)
         value = _number(node if position is None else node[position])
         if value is not None and value >= LEAST_SIZE:
             result[key] = value
-    return result
+            if _is_bound(holder, position):
+                bounds.add(key)
+    extents = {value for key, value in result.items() if key not in bounds}
+    return {key: value for key, value in result.items() if key not in bounds or value in extents}
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[str, Any, str, int | None]]:
@@ -110,6 +114,13 @@ def _inside(function: ast.FunctionDef) -> Iterator[tuple[str, Any, str, int | No
                 if _number(item) is not None:
                     count += 1
                     yield f"{_INPUTS}#{count}", node, field, position
+
+
+def _is_bound(holder: ast.AST, position: int | None) -> bool:
+    """Whether a number is the lower or the upper bound of ``randint``."""
+    called = getattr(holder, "func", None)
+    name = getattr(called, "attr", getattr(called, "id", ""))
+    return name == "randint" and position in (0, 1)
 
 
 def _number(node: ast.AST) -> int | None:
