@@ -68,7 +68,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Notes a test's processor time, children included: other work beside it changes that less than a clock's."""
-    if call.when == "teardown":
+    # Only a report of costs tells it.
+    if call.when == "teardown" and item.config.getoption("xmlpath"):
         item.user_properties.append(("processor_s", f"{_processor_s() - item.stash[_BEFORE]:.3f}"))
 
 
