@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kHuge = 2u << 20;
 constexpr uint64_t kHeap = 8 * kHuge;
 constexpr uint64_t kHeader = 4096;  // what malloc writes behind its first piece must not lie in the first large page
-constexpr int kShared = 512 << 10;  // larger pieces, most of which is never touched, are mapped for themselves
+constexpr int kShared = 512 << 10;  // larger pieces are mapped for themselves where the heap has no room left
 
 uint64_t Up(uint64_t address) { return (address + kHuge - 1) / kHuge * kHuge; }
 
