@@ -9,13 +9,17 @@ from __future__ import annotations
 import gc
 import os
 import resource
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from npukb_twin.launch.forkserver import ForkServers
+from tests.leaks import nothing_leaks
 from tests.tables import read_yaml
+
+__all__ = ["nothing_leaks"]
 
 # A worker for every core: threads of BLAS's would spend a part of it waiting for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -58,6 +62,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = quick(items, read_yaml(COSTS))
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compilers_stay(nothing_leaks: None) -> Iterator[None]:
+    """What one test has started and loaded, the next one copies; at the end that is gone, too."""
+    part = ForkServers()
+    yield
+    part.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,7 +13,7 @@ import pytest
 
 from npukb_twin import executor
 
-__all__ = ["children", "leak_check", "nothing_leaks"]
+__all__ = ["children", "nothing_leaks"]
 
 _PATIENCE_S = 10.0
 #: How the names of the twin's programs, and of compilers, begin.
@@ -22,12 +22,9 @@ _PROGRAMS = ("npukb", "zig", "clang", "g++", "cc1plus", "ld.lld")
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_leaks() -> Iterator[None]:
-    """Around the whole session: set up before every executor, torn down after them all."""
-    yield from leak_check()
-
-
-def leak_check() -> Iterator[None]:
-    """The twin's folders lie in one of our own meanwhile; at the end it is empty, and no new child lives."""
+    """Around the whole session: set up before every executor, torn down after them all. The twin's folders lie in one
+    of our own meanwhile; at the end it is empty, and no new child lives.
+    """
     before, usual = children(), executor._fast_folder
     folder = tempfile.mkdtemp(prefix="npukb-leaks-", dir=usual())
     executor._fast_folder = lambda: folder

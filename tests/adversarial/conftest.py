@@ -1,4 +1,3 @@
 """Hostile candidates leave nothing behind."""
 
 from tests.judging import subject  # noqa: F401 - a fixture
-from tests.leaks import nothing_leaks  # noqa: F401 - a fixture

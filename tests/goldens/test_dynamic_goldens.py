@@ -32,7 +32,7 @@ def judge() -> Iterator[Callable[..., Verdict]]:
         checkers, guards = plugins.checkers, plugins.guards
         patient, hasty = (
             Judge(executor, checkers=checkers, guards=guards, settings=JudgeSettings(run_timeout_s=limit))
-            for limit in (120.0, 3.0)
+            for limit in (120.0, 1.0)
         )
 
         def verdict(task: Task, cases: list[Case], edit: Edit = dict, static: str = "") -> Verdict:

@@ -88,7 +88,7 @@ def sandbox(twin: Twin) -> Iterator[Sandbox]:
     made = open_sandbox(Mode.AUTO, twin.executor._ready().host.parent)
     if made.measures.missing or toolchain.processor() != toolchain.REFERENCE:
         pytest.skip("fork servers need all measures, and x86-64")
-    yield made
+    yield replace(made, servers=ForkServers(own=True))
     made.close()
 
 
@@ -114,7 +114,7 @@ def _called_once(sandbox: Sandbox, program: Path, tmp_path_factory: pytest.TempP
 @pytest.fixture
 def how(sandbox: Sandbox, program: Path, tmp_path: Path) -> Iterator[Sandbox]:
     """The same measures with servers of their own, where the program was called once."""
-    own = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers())
+    own = replace(sandbox.reaching(run=(program.parent,)), servers=ForkServers(own=True))
     assert copy(program, "x", tmp_path, own).returncode == 7
     yield own
     own.close()
@@ -134,7 +134,7 @@ def made(program: Path, asked: str, work: Path, how: Sandbox, stop: Stop = STOP)
 
 def running(how: Sandbox) -> list[subprocess.Popen[bytes]]:
     assert how.servers is not None
-    return [server._process for server in how.servers._servers.values()]
+    return how.servers.processes()
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_what_cannot_be_copied_is_started(sandbox: Sandbox, tmp_path: Path) -> N
     """A program that needs shared libraries, and one that never stops."""
     for words, output in (((sys.executable, "--version"), "Python"), (("/bin/echo", "said"), "said")):
         how = replace(
-            sandbox.reaching(run=(Path(sys.base_prefix), Path(sys.prefix), Path("/bin"))), servers=ForkServers()
+            sandbox.reaching(run=(Path(sys.base_prefix), Path(sys.prefix), Path("/bin"))), servers=ForkServers(own=True)
         )
         for _ in range(3):
             done = run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
@@ -282,7 +282,7 @@ def test_a_program_that_never_comes_to_its_stop(
 ) -> None:
     """Nobody answers: the call is made without a server, with its whole time."""
     monkeypatch.setattr(forkserver, "_END_S", 0.2)
-    how = replace(sandbox, servers=ForkServers())
+    how = replace(sandbox, servers=ForkServers(own=True))
     never = Stop("another", "made", (("input", "l"),))
     for _ in range(3):
         done = copy(program, "hx", tmp_path, how, replace(LIMITS, wall_s=0.5), never)
@@ -326,17 +326,36 @@ def test_servers_end_with_their_sandbox(how: Sandbox, program: Path, tmp_path: P
     [server] = running(how)
     how.close()
     assert server.poll() is not None
-    assert copy(program, "x", tmp_path, how).returncode == 7  # started again
+    assert copy(program, "x", tmp_path, how).returncode == 7  # in the usual way
+    assert running(how) == []
 
 
-def test_few_servers_wait(how: Sandbox, program: Path, tmp_path: Path) -> None:
+def test_sandboxes_share_servers_until_the_last_of_them_ends(
+    how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forkserver, "_OF_THIS_PROCESS", forkserver._Pool())
+    first, second = (replace(how, servers=ForkServers()) for _ in range(2))
+    assert copy(program, "x", tmp_path, first).returncode == 7
+    assert copy(program, "x", tmp_path, second).returncode == 7
+    [server] = running(first)
+    assert running(second) == [server]
+    for _ in range(2):
+        first.close()  # again: it has no part to give back any more
+        assert copy(program, "x", tmp_path, second).returncode == 7
+        assert running(second) == [server]
+    del second  # nor does one that nobody closes hold them
+    assert server.poll() is not None
+
+
+def test_few_servers_wait(how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forkserver, "_MOST_SERVERS", 3)
     assert copy(program, "x", tmp_path, how).returncode == 7
     [first] = running(how)
-    for number in range(9):
+    for number in range(4):
         words = (str(program), str(number))
         for _ in range(2):
             run(words, work=tmp_path, environment={}, limits=LIMITS, sandbox=how, stop=STOP)
-    assert len(running(how)) == 8
+    assert len(running(how)) == 3
     assert first.poll() is not None
 
 
@@ -351,7 +370,7 @@ how = open_sandbox(Mode.AUTO, Path(sys.argv[1]))
 def copy():
     limits = Limits(wall_s=20.0, memory_bytes=4 << 30, file_bytes=1 << 20)
     run((sys.argv[2],), work=Path(sys.argv[3]), environment={}, limits=limits, sandbox=how, stop=Stop("input", "made"))
-    return [server._process.pid for server in how.servers._servers.values()]
+    return [process.pid for process in how.servers.processes()]
 assert copy() == []
 print(*copy())
 sys.stdout.flush()

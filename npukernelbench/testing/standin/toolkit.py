@@ -46,7 +46,10 @@ def install(
     # A copy below the root, so that whatever may see the toolkit may see what its scripts call.
     own = shutil.copytree(_HERE, home / "standin", ignore=shutil.ignore_patterns("__pycache__"))
     (home / "set_env.sh").touch()
+    (root / "bin").mkdir()
     (_package if toolkit is Toolkit.CANN_91 else _functions)(home, own, toolkit.value)
+    if toolkit is Toolkit.CANN_91:
+        _cmake(root / "bin/cmake", own)
     _script(home / "bin/msprof", f'exec "{sys.executable}" "{own}/msprof.py" "$@"')
     shutil.copy(own / "acl.h", home / "include/acl/acl.h")
     _python(root, packages)
@@ -78,6 +81,13 @@ def _functions(home: Path, own: Path, version: str) -> None:
     _libraries(home, own, "libascendcl.so", "-DSTANDIN_SECONDS")
 
 
+def _cmake(path: Path, own: Path) -> None:
+    """The system's CMake, which is told of the compilers when it configures a project: it need not try them."""
+    if real := shutil.which("cmake"):
+        configures = f'case $1 in -S) exec "{real}" -C "{own}/cmake/known.cmake" "$@" ;; esac'
+        _script(path, f'{configures}\nexec "{real}" "$@"')
+
+
 def _libraries(home: Path, own: Path, name: str, *flags: str) -> None:
     runtime = home / "lib64" / name
     subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", runtime, own / "runtime.c"], check=True)
@@ -88,7 +98,6 @@ def _python(root: Path, packages: Sequence[str]) -> None:
     """``root/bin/python3``: this interpreter, with empty packages of those names and without those of ours."""
     folder = root / "lib/site"
     folder.mkdir(parents=True)
-    (root / "bin").mkdir()
     for name in packages:
         (folder / f"{name}.py").write_text(f'"""A stand-in of {name}."""\n', encoding="utf-8")
     _script(root / "bin/python3", f'PYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"')

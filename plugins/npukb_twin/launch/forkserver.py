@@ -29,7 +29,7 @@ __all__ = ["Copy", "ForkServers", "ServerLostError", "Stop"]
 
 _ANSWER_BYTES = 1024
 _ENDED = re.compile(r"ended (-?\d+)\n")
-_MOST_SERVERS = 8
+_MOST_SERVERS = 16
 _MOST_REMEMBERED = 256
 #: From this many copies on, memory of its own for a program's code has cost less than it saves: to fill it takes as
 #: long as two kernels. Most commands compile fewer.
@@ -144,7 +144,7 @@ class _Server:
                 *(("--large",) if large else ()),
                 *rest,
             )
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command,
                 cwd=folder,
                 env={**environment, "HOME": str(folder), "TMPDIR": str(folder)},
@@ -154,7 +154,7 @@ class _Server:
                 pass_fds=(inner.fileno(),),
                 start_new_session=True,
             )
-        self._end = weakref.finalize(self, _end, self._control, self._process, scratch, os.getpid())
+        self._end = weakref.finalize(self, _end, self._control, self.process, scratch, os.getpid())
 
     def start(self, words: Sequence[str], output: int) -> Copy:
         """A copy that works as ``words`` say and writes to ``output``. OSError when the server is gone."""
@@ -207,12 +207,13 @@ def _has_room() -> bool:
     return min(left, default=0) >= _ROOM_BYTES
 
 
-class ForkServers:
-    """The servers of one sandbox: started at the second call, a few at a time, the longest unused one ends first. A
-    process that makes a single call does not pay for a server.
+class _Pool:
+    """Servers: started at the second call, a few at a time, the longest unused one ends first. A process that makes a
+    single call does not pay for a server.
     """
 
     def __init__(self) -> None:
+        self._parts = 0  # how many there are that may ask for copies
         self._servers: OrderedDict[tuple[object, ...], _Server] = OrderedDict()
         # Whether a program that was called may have a server. Candidates name folders of headers: commands have no end.
         self._called: OrderedDict[tuple[object, ...], bool] = OrderedDict()
@@ -220,16 +221,9 @@ class ForkServers:
         self._lock = Lock()
 
     def start(
-        self,
-        words: Sequence[str],
-        own: Sequence[str],
-        stop: Stop,
-        environment: Mapping[str, str],
-        output: int,
+        self, words: Sequence[str], own: Sequence[str], stop: Stop, environment: Mapping[str, str], output: int
     ) -> Copy | None:
-        """A copy of the program that the launcher starts by ``words``, with ``own`` words for this call alone: the
-        folder that it works in, then further measures. None when there is no server for it, as at the first call.
-        """
+        """As :meth:`ForkServers.start`."""
         key = (tuple(words), stop)
         with self._lock:
             self._leave_inherited()
@@ -253,20 +247,29 @@ class ForkServers:
             return copy
 
     def lost(self, words: Sequence[str], stop: Stop) -> None:
-        """Say that the server of these words ended before its copy did: it is not asked again, unless it was ended here
-        to make room for another.
-        """
+        """As :meth:`ForkServers.lost`."""
         key = (tuple(words), stop)
         with self._lock:
             if key in self._servers:
                 self._drop(key)
 
-    def close(self) -> None:
-        """End all servers and their copies."""
+    def join(self) -> None:
+        """One more may ask for copies."""
         with self._lock:
+            self._parts += 1
+
+    def leave(self) -> None:
+        """One less. With the last of them all servers end, and their copies."""
+        with self._lock:
+            self._parts -= 1
             self._leave_inherited()
-            while self._servers:
+            while self._servers and not self._parts:
                 self._servers.popitem()[1].close()
+
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        """What waits to be copied; the last is the one that was used last."""
+        with self._lock:
+            return [server.process for server in self._servers.values()]
 
     def _drop(self, key: tuple[object, ...]) -> None:
         self._remember(key, False)
@@ -283,3 +286,39 @@ class ForkServers:
             # the finalizers see another process and only close descriptors: the parent's servers go on
             self._servers.clear()
             self._owner = os.getpid()
+
+
+_OF_THIS_PROCESS = _Pool()
+
+
+class ForkServers:
+    """A part in servers. What one sandbox of this process had started, the next one finds, as long as any of them is
+    open: each has the same servers for the same command under the same measures. An ``own`` part shares with nobody.
+    """
+
+    def __init__(self, *, own: bool = False) -> None:
+        self._pool = _Pool() if own else _OF_THIS_PROCESS
+        self._pool.join()
+        self._leave = weakref.finalize(self, self._pool.leave)
+
+    def start(
+        self, words: Sequence[str], own: Sequence[str], stop: Stop, environment: Mapping[str, str], output: int
+    ) -> Copy | None:
+        """A copy of the program that the launcher starts by ``words``, with ``own`` words for this call alone: the
+        folder that it works in, then further measures. None when there is no server for it, as at the first call.
+        """
+        return self._pool.start(words, own, stop, environment, output) if self._leave.alive else None
+
+    def lost(self, words: Sequence[str], stop: Stop) -> None:
+        """Say that the server of these words ended before its copy did: it is not asked again, unless it was ended here
+        to make room for another.
+        """
+        self._pool.lost(words, stop)
+
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        """What waits to be copied; the last is the one that was used last."""
+        return self._pool.processes()
+
+    def close(self) -> None:
+        """Give the part back: with the last one of a pool its servers end, and their copies."""
+        self._leave()

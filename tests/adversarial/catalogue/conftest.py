@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +49,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session", params=["auto", "strict", "off"])
-def judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
-    """With the sandbox as the machine has it, with all of it, and without: what the judge says does not hang on it."""
+def judges(request: pytest.FixtureRequest) -> Iterator[Callable[[float], Judge]]:
+    """With the sandbox as the machine has it, with all of it, and without: what the judge says does not hang on it.
+    Called with the seconds that a kernel may run.
+    """
     with on_the_twin(sandbox=request.param) as (executor, plugins):
         try:
             prepare(executor, lambda _: None, Track.STATIC)
         except ExecutorError as error:
             pytest.skip(error.message)  # strict, on a machine that lacks a measure
-        settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=3.0)
-        yield Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+
+        def judge(run_s: float) -> Judge:
+            settings = JudgeSettings(compile_timeout_s=20.0, run_timeout_s=run_s)
+            return Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
+
+        yield judge

@@ -12,14 +12,17 @@ from tests.adversarial.catalogue.conftest import ways
 from tests.judging import all_said
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from npukernelbench.judge.pipeline import Judge
     from tests.adversarial.catalogue.conftest import Way
 
 PAGE = Path(__file__).parents[3] / "docs/security.md"
 
 
-def test_way(judge: Judge, subject: tuple[Task, Case], way: Way) -> None:
+def test_way(judges: Callable[[float], Judge], subject: tuple[Task, Case], way: Way) -> None:
     task, case = subject
+    judge = judges(1.0 if way.expected.get("outcome") == "timeout" else 3.0)
     verdict = judge.judge(task, [case], Track.STATIC, candidate_of({"kernel.cpp": way.source}))
     said = all_said(verdict)
     texts = [str(diagnostic) for diagnostic in said]

@@ -22,7 +22,7 @@ from tests.judging import all_said, twin_judge
 if TYPE_CHECKING:
     from tests.adversarial.judge.conftest import Adversary
 
-COMPILE_S, RUN_S = 4.0, 2.0
+COMPILE_S, RUN_S = 3.0, 1.0
 
 
 @pytest.fixture(scope="session")
