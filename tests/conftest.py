@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from npukb_twin.launch.forkserver import ForkServers
 from tests.leaks import nothing_leaks
 from tests.tables import read_yaml
 
 __all__ = ["nothing_leaks"]
 
-# A worker for every core: threads of BLAS's would spend a part of it waiting for each other.
+# A worker for every core: threads of BLAS's would spend a part of it waiting for each other. NumPy looks when it is
+# imported, so that nothing is imported here which imports it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _BEFORE = pytest.StashKey[float]()
@@ -67,7 +67,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session", autouse=True)
 def _compilers_stay(nothing_leaks: None) -> Iterator[None]:
     """What one test has started and loaded, the next one copies; at the end that is gone, too."""
+    from npukb_twin.launch.forkserver import ForkServers
+
     part = ForkServers()
+    part.join()
     yield
     part.close()
 

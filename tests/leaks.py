@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from npukb_twin import executor
-
 __all__ = ["children", "nothing_leaks"]
 
 _PATIENCE_S = 10.0
@@ -25,6 +23,8 @@ def nothing_leaks() -> Iterator[None]:
     """Around the whole session: set up before every executor, torn down after them all. The twin's folders lie in one
     of our own meanwhile; at the end it is empty, and no new child lives.
     """
+    from npukb_twin import executor
+
     before, usual = children(), executor._fast_folder
     folder = tempfile.mkdtemp(prefix="npukb-leaks-", dir=usual())
     executor._fast_folder = lambda: folder
@@ -33,8 +33,8 @@ def nothing_leaks() -> Iterator[None]:
         deadline = time.monotonic() + _PATIENCE_S
         while _ours(children() - before) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert not _ours(children() - before), "processes were left behind"
-        assert not list(Path(folder).iterdir()), "temporary folders were left behind"
+        assert not (left := _ours(children() - before)), f"processes were left behind: {left}"
+        assert not (stayed := list(Path(folder).iterdir())), f"temporary folders were left behind: {stayed}"
     finally:
         executor._fast_folder = usual
         shutil.rmtree(folder, ignore_errors=True)

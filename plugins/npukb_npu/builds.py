@@ -65,6 +65,8 @@ def environment_for(
     # the toolkit's scripts call `python3` by its name
     environment["PATH"] = os.pathsep.join((str(site.python.program.parent), environment.get("PATH", os.defpath)))
     environment |= {name: value for name, value in site.environ.items() if name.startswith("ASCEND_")}
+    # NumPy starts a thread per core when it is imported, which wait by spinning; nothing here multiplies matrices
+    environment["OPENBLAS_NUM_THREADS"] = "1"
     environment["ASCEND_CUSTOM_OPP_PATH"] = str(package or "")
     if site.home is not None:
         environment["ASCEND_HOME_PATH"] = str(site.home)

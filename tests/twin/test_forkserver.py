@@ -88,8 +88,9 @@ def sandbox(twin: Twin) -> Iterator[Sandbox]:
     made = open_sandbox(Mode.AUTO, twin.executor._ready().host.parent)
     if made.measures.missing or toolchain.processor() != toolchain.REFERENCE:
         pytest.skip("fork servers need all measures, and x86-64")
-    yield replace(made, servers=ForkServers(own=True))
-    made.close()
+    alone = replace(made, servers=ForkServers(own=True))
+    yield alone
+    alone.close()
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +336,7 @@ def test_sandboxes_share_servers_until_the_last_of_them_ends(
 ) -> None:
     monkeypatch.setattr(forkserver, "_OF_THIS_PROCESS", forkserver._Pool())
     first, second = (replace(how, servers=ForkServers()) for _ in range(2))
+    idle = ForkServers()  # asks for nothing, and holds nothing
     assert copy(program, "x", tmp_path, first).returncode == 7
     assert copy(program, "x", tmp_path, second).returncode == 7
     [server] = running(first)
@@ -345,6 +347,7 @@ def test_sandboxes_share_servers_until_the_last_of_them_ends(
         assert running(second) == [server]
     del second  # nor does one that nobody closes hold them
     assert server.poll() is not None
+    assert idle.processes() == []
 
 
 def test_few_servers_wait(how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,7 +213,7 @@ class _Pool:
     """
 
     def __init__(self) -> None:
-        self._parts = 0  # how many there are that may ask for copies
+        self._parts: set[int] = set()  # who asks for copies
         self._servers: OrderedDict[tuple[object, ...], _Server] = OrderedDict()
         # Whether a program that was called may have a server. Candidates name folders of headers: commands have no end.
         self._called: OrderedDict[tuple[object, ...], bool] = OrderedDict()
@@ -253,15 +253,15 @@ class _Pool:
             if key in self._servers:
                 self._drop(key)
 
-    def join(self) -> None:
-        """One more may ask for copies."""
+    def join(self, part: int) -> None:
+        """From now on ``part`` asks for copies."""
         with self._lock:
-            self._parts += 1
+            self._parts.add(part)
 
-    def leave(self) -> None:
-        """One less. With the last of them all servers end, and their copies."""
+    def leave(self, part: int) -> None:
+        """It does so no longer. With the last of them all servers end, and their copies."""
         with self._lock:
-            self._parts -= 1
+            self._parts.discard(part)
             self._leave_inherited()
             while self._servers and not self._parts:
                 self._servers.popitem()[1].close()
@@ -292,14 +292,19 @@ _OF_THIS_PROCESS = _Pool()
 
 
 class ForkServers:
-    """A part in servers. What one sandbox of this process had started, the next one finds, as long as any of them is
-    open: each has the same servers for the same command under the same measures. An ``own`` part shares with nobody.
+    """A part in servers. What one sandbox of this process had started, the next one finds, as long as any of them that
+    asked for copies is open: each has the same servers for the same command under the same measures. An ``own`` part
+    shares with nobody.
     """
 
     def __init__(self, *, own: bool = False) -> None:
         self._pool = _Pool() if own else _OF_THIS_PROCESS
-        self._pool.join()
-        self._leave = weakref.finalize(self, self._pool.leave)
+        self._leave = weakref.finalize(self, self._pool.leave, id(self))
+
+    def join(self) -> None:
+        """Keep what is started from now on, as asking for a copy does."""
+        if self._leave.alive:
+            self._pool.join(id(self))
 
     def start(
         self, words: Sequence[str], own: Sequence[str], stop: Stop, environment: Mapping[str, str], output: int
@@ -307,6 +312,7 @@ class ForkServers:
         """A copy of the program that the launcher starts by ``words``, with ``own`` words for this call alone: the
         folder that it works in, then further measures. None when there is no server for it, as at the first call.
         """
+        self.join()
         return self._pool.start(words, own, stop, environment, output) if self._leave.alive else None
 
     def lost(self, words: Sequence[str], stop: Stop) -> None:

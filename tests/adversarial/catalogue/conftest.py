@@ -64,3 +64,9 @@ def judges(request: pytest.FixtureRequest) -> Iterator[Callable[[float], Judge]]
             return Judge(executor, checkers=plugins.checkers, guards=plugins.guards, settings=settings)
 
         yield judge
+
+
+@pytest.fixture(scope="session")
+def judge(judges: Callable[[float], Judge]) -> Judge:
+    """One with time enough."""
+    return judges(3.0)
