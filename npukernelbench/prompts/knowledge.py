@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from npukernelbench.errors import UsageError
@@ -63,7 +64,7 @@ class Reference:
         if self.level is not Knowledge.API:
             return ""
         chosen = [topic for topic in self.topics if topic.concerns(task, track)]
-        costs = sum(count_tokens(_page(topic)) for topic in chosen)
+        costs = sum(_cost(topic) for topic in chosen)
         general_first = sorted(chosen, key=lambda topic: bool(topic.audiences))
         bare: dict[str, int] = {topic.name: 0 for topic in chosen}
         for less in (1, 2):
@@ -71,9 +72,15 @@ class Reference:
                 if costs <= self.budget:
                     break
                 # By difference rather than again over all pages: a budget is met after few of many topics.
-                costs -= count_tokens(_page(topic, less - 1)) - count_tokens(_page(topic, less))
+                costs -= _cost(topic, less - 1) - _cost(topic, less)
                 bare[topic.name] = less
         return "\n".join(_page(topic, bare[topic.name]) for topic in chosen)
+
+
+@lru_cache(maxsize=1024)
+def _cost(topic: Topic, less: int = 0) -> int:
+    """Tokens of a page: a run asks for those of the same few for every prompt."""
+    return count_tokens(_page(topic, less))
 
 
 def _page(topic: Topic, less: int = 0) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,15 +102,15 @@ def _sources(path: Path) -> dict[str, str]:
 
 def _described(files: dict[str, str], path: Path, include: Sequence[Path]) -> OperatorDescription:
     from npukb_twin.compile.toolchain import find
-    from npukb_twin.operator.host_build import compile_host, ensure_host
+    from npukb_twin.operator.host_build import compile_host, confined_host
     from npukb_twin.operator.host_side import describe
     from npukb_twin.operator.host_types import HostFailure
     from npukernelbench.config import default_cache_dir
 
     toolchain = find()
-    runtime = ensure_host(toolchain, default_cache_dir())
+    runtime = confined_host(toolchain, default_cache_dir())
     # Nothing of the compilation is kept: a definition is asked once.
-    with tempfile.TemporaryDirectory(prefix="npukb-definition-") as work:
+    with closing(runtime.sandbox), tempfile.TemporaryDirectory(prefix="npukb-definition-") as work:
         compiled = compile_host(
             files, toolchain=toolchain, runtime=runtime, work=Path(work), timeout_s=_TIMEOUT_S, include=tuple(include)
         )

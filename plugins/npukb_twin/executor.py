@@ -325,8 +325,7 @@ class TwinExecutor:
         runtime = self._ready()
         with self._lock:
             if self._host is None:
-                host = host_build.ensure_host(self._toolchain, self._cache)
-                self._host = replace(host, sandbox=open_sandbox(self._args.sandbox, host.runner.parent))
+                self._host = host_build.confined_host(self._toolchain, self._cache, self._args.sandbox)
             return dynamic.Tools(self._toolchain, runtime, self._host, self._machine)
 
     @contextmanager

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from npukb_twin.launch.sandbox import Mode, open_sandbox
+from npukb_suites.definitions import read_definition
+from npukb_twin.operator.derive import Deriver
 from npukb_twin.operator.host_types import HostFailure, HostLimits
-from npukernelbench.nouns import Outcome
-from tests.twin.hosting import Hosting
+from npukernelbench.nouns import Outcome, Track
+from npukernelbench.tasks.goldens import golden_of, read_golden
+from tests.suite import suite
+from tests.twin.hosting import DEFINITION, FLOAT, HEAD, Hosting
 
 DECLARED = """extern "C" {
 int open(const char*, int, ...); long read(int, void*, unsigned long); long write(int, const void*, unsigned long);
@@ -38,12 +43,12 @@ REFUSED = {
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hosting:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosting]:
     hosting = Hosting.ready(tmp_path_factory.mktemp("hostile"))
-    confined = open_sandbox(Mode.AUTO, hosting.runtime.runner.parent)
-    if confined.measures.missing:
-        pytest.skip(f"this machine offers no {', '.join(confined.measures.missing)}")
-    return replace(hosting, runtime=replace(hosting.runtime, sandbox=confined))
+    if missing := hosting.runtime.sandbox.measures.missing:
+        pytest.skip(f"this machine offers no {', '.join(missing)}")
+    yield hosting
+    hosting.runtime.sandbox.close()
 
 
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
@@ -70,3 +75,27 @@ def test_an_answer_of_its_own_is_a_cheat(hostile: Hosting) -> None:
     failure = hostile.tile(f'for (int i = 3; i < 64; ++i) write(i, "{text}", 36);', before=DECLARED)
     assert isinstance(failure, HostFailure)
     assert (failure.outcome, failure.diagnostics[0].rule) == (Outcome.CHEAT, "forged_report")
+
+
+def test_definitions_and_golden_operators_are_confined_too(hostile: Hosting, tmp_path: Path) -> None:
+    """The constructor of the one and the tiling function of the other try to write a file."""
+    out = tmp_path / "out"
+    writes = f'if (FILE* out = fopen("{out}", "w")) fclose(out);'
+    definition = tmp_path / "probe.cpp"
+    defines = f'{writes} this->Input("x").{FLOAT}; this->Output("y").{FLOAT};'
+    definition.write_text(f"{HEAD}#include <cstdio>\n{DEFINITION.format(body=defines)}", encoding="utf-8")
+    _, [given], *_ = read_definition(definition)
+    assert given.name == "x"
+
+    task = suite()["Swish"]
+    golden = golden_of(task, Track.DYNAMIC)
+    assert golden is not None
+    files = dict(read_golden(golden))
+    host, begins = "op_host/swish.cpp", "TilingFunc(gert::TilingContext* context) {"
+    assert begins in files[host]
+    files[host] = "#include <cstdio>\n" + files[host].replace(begins, f"{begins} {writes}")
+    deriver = Deriver()
+    source, why = deriver.source(task, task.case("smoke"), files)
+    deriver.close()
+    assert source, why
+    assert not out.exists()

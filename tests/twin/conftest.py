@@ -27,6 +27,8 @@ def dtype(request: pytest.FixtureRequest) -> DType:
 
 
 @pytest.fixture(scope="session")
-def hosting(tmp_path_factory: pytest.TempPathFactory) -> Hosting:
+def hosting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosting]:
     """Host headers and runner, built once per machine."""
-    return Hosting.ready(tmp_path_factory.mktemp("host"))
+    made = Hosting.ready(tmp_path_factory.mktemp("host"))
+    yield made
+    made.runtime.sandbox.close()

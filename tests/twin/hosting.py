@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from npukb_twin.compile import toolchain
-from npukb_twin.operator.host_build import compile_host, ensure_host
+from npukb_twin.operator.host_build import compile_host, confined_host
 from npukb_twin.operator.host_side import describe, tile
 from npukb_twin.operator.host_types import (
     AttributeValue,
@@ -86,7 +86,7 @@ class Hosting:
     @classmethod
     def ready(cls, folder: Path) -> Hosting:
         compiler = toolchain.find()
-        return cls(ensure_host(compiler, default_cache_dir()), compiler, folder)
+        return cls(confined_host(compiler, default_cache_dir()), compiler, folder)
 
     def compile(self, files: Mapping[str, str] | str) -> HostResult:
         sources = {"op_host/probe.cpp": HEAD + files} if isinstance(files, str) else files

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -53,7 +54,7 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     from npukb_twin.compile.build import source_root
     from npukb_twin.compile.cxxlib import ensure_library
     from npukb_twin.compile.toolchain import find
-    from npukb_twin.operator.host_build import build_image, ensure_host, host_flags
+    from npukb_twin.operator.host_build import build_image, confined_host, host_flags
     from npukernelbench.config import default_cache_dir
 
     files = {
@@ -89,17 +90,19 @@ def compile_application(folder: Path, work: Path) -> tuple[Path, str] | None:
     # Renamed, because the image is loaded and not started: the stub calls its main.
     defined = ("-DNPUKB_DIRECT_HOST=1", "-DNPUKB_APPLICATION=1", "-Dmain=npukb_main")
     work.mkdir()
-    made = build_image(
-        files,
-        [*units, _STUB],
-        (*toolchain.compile, *host_flags(toolchain), *defined, *(f"-I{name}" for name in folders)),
-        toolchain=toolchain,
-        runtime=ensure_host(toolchain, cache),
-        work=work,
-        timeout_s=_TIMEOUT_S,
-        include=tuple({path.parent for path in library}),
-        linked=tuple(map(str, library)),
-    )
+    runtime = confined_host(toolchain, cache)
+    with closing(runtime.sandbox):
+        made = build_image(
+            files,
+            [*units, _STUB],
+            (*toolchain.compile, *host_flags(toolchain), *defined, *(f"-I{name}" for name in folders)),
+            toolchain=toolchain,
+            runtime=runtime,
+            work=work,
+            timeout_s=_TIMEOUT_S,
+            include=tuple({path.parent for path in library}),
+            linked=tuple(map(str, library)),
+        )
     return None if made.image is None else (made.image, text)
 
 

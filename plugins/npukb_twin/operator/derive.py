@@ -98,6 +98,9 @@ class Deriver:
         """Remove what was compiled."""
         with self._lock:
             self._built.clear()
+            if self._tools is not None:
+                self._tools.host.sandbox.close()
+                self._tools = None
             if self._work is not None:
                 self._work.close()
                 self._work = None
@@ -109,7 +112,7 @@ class Deriver:
         if known is None:
             if self._tools is None:
                 chosen, cache = toolchain.find(), default_cache_dir()
-                host = host_build.ensure_host(chosen, cache)
+                host = host_build.confined_host(chosen, cache)
                 self._tools = dynamic.Tools(chosen, build.ensure(chosen, cache), host, machine.load(self.soc))
             if self._work is None:
                 self._work = Scratch("derive")

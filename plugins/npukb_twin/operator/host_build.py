@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -19,7 +20,7 @@ from npukb_twin.compile.toolchain import ARM, Toolchain, clean_environment
 from npukb_twin.compile.units import to_its_place, unit_file, unit_stop, write_files, write_unit
 from npukb_twin.launch.forkserver import Stop
 from npukb_twin.launch.process import Finished, Limits, run
-from npukb_twin.launch.sandbox import LAUNCHER
+from npukb_twin.launch.sandbox import LAUNCHER, Mode, open_sandbox
 from npukb_twin.operator.host_arrays import with_values_stored
 from npukb_twin.operator.host_cache import HostCache, HostCall, KeptHost, included
 from npukb_twin.operator.host_messages import begins_with_gap, explain_host
@@ -29,7 +30,7 @@ from npukernelbench.generate.includes import tiling_sources
 from npukernelbench.judge.executor import HOST_STANDARD
 from npukernelbench.nouns import INCLUDE_FOLDER, Diagnostic, Outcome, Severity
 
-__all__ = ["build_image", "compile_host", "ensure_host", "host_flags", "locate_host", "sources_of"]
+__all__ = ["build_image", "compile_host", "confined_host", "ensure_host", "host_flags", "locate_host", "sources_of"]
 
 _LIBRARY_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-D_GNU_SOURCE")
 #: Host code runs for milliseconds: compiling it fast matters more than running it fast.
@@ -107,6 +108,12 @@ def ensure_host(toolchain: Toolchain, cache: Path) -> HostRuntime:
         runtime = locate_host(toolchain, cache)
     assert runtime is not None
     return runtime
+
+
+def confined_host(toolchain: Toolchain, cache: Path, mode: Mode = Mode.AUTO) -> HostRuntime:
+    """The same in a sandbox, which its user closes."""
+    host = ensure_host(toolchain, cache)
+    return replace(host, sandbox=open_sandbox(mode, host.runner.parent))
 
 
 def _key(toolchain: Toolchain) -> str:
