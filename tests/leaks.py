@@ -24,12 +24,15 @@ def nothing_leaks() -> Iterator[None]:
     of our own meanwhile; at the end it is empty, and no new child lives.
     """
     from npukb_twin import executor
+    from npukernelbench.rewards import texts
 
     before, usual = children(), executor._fast_folder
     folder = tempfile.mkdtemp(prefix="npukb-leaks-", dir=usual())
     executor._fast_folder = lambda: folder
     try:
         yield
+        for scorer in texts._OPEN.values():
+            scorer.close()  # those of trainers last as long as their process
         deadline = time.monotonic() + _PATIENCE_S
         while _ours(children() - before) and time.monotonic() < deadline:
             time.sleep(0.05)
