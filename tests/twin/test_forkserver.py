@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -334,7 +335,8 @@ def test_servers_end_with_their_sandbox(how: Sandbox, program: Path, tmp_path: P
 def test_sandboxes_share_servers_until_the_last_of_them_ends(
     how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forkserver, "_OF_THIS_PROCESS", forkserver._Pool())
+    common = forkserver._Pool()
+    monkeypatch.setattr(forkserver, "_pool_of", lambda process: common)
     first, second = (replace(how, servers=ForkServers()) for _ in range(2))
     idle = ForkServers()  # asks for nothing, and holds nothing
     assert copy(program, "x", tmp_path, first).returncode == 7
@@ -348,6 +350,20 @@ def test_sandboxes_share_servers_until_the_last_of_them_ends(
     del second  # nor does one that nobody closes hold them
     assert server.poll() is not None
     assert idle.processes() == []
+
+
+def test_a_part_may_be_collected_while_its_pool_is_at_work() -> None:
+    part = ForkServers(own=True)
+    part.join()
+
+    def collected_inside() -> None:
+        with part._pool._lock:
+            part.close()
+
+    inside = Thread(target=collected_inside, daemon=True)
+    inside.start()
+    inside.join(20.0)
+    assert not inside.is_alive(), "it waits for itself"
 
 
 def test_few_servers_wait(how: Sandbox, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,9 +47,11 @@ def install(
     own = shutil.copytree(_HERE, home / "standin", ignore=shutil.ignore_patterns("__pycache__"))
     (home / "set_env.sh").touch()
     (root / "bin").mkdir()
-    (_package if toolkit is Toolkit.CANN_91 else _functions)(home, own, toolkit.value)
     if toolkit is Toolkit.CANN_91:
+        _package(home, own, toolkit.value)
         _cmake(root / "bin/cmake", own)
+    else:
+        _functions(home, own, toolkit.value)
     _script(home / "bin/msprof", f'exec "{sys.executable}" "{own}/msprof.py" "$@"')
     shutil.copy(own / "acl.h", home / "include/acl/acl.h")
     _python(root, packages)

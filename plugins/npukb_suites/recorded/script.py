@@ -192,11 +192,10 @@ def _remedy(last: str) -> str | None:
 def _sandbox(python: str) -> Sandbox:
     """The twin's sandbox, reaching this interpreter and the shell that scripts make their folders with."""
     from npukb_twin.compile.toolchain import find
-    from npukb_twin.launch.sandbox import Mode, open_sandbox
-    from npukb_twin.operator.host_build import ensure_host
+    from npukb_twin.operator.host_build import confined_host
     from npukernelbench.config import default_cache_dir
 
-    runtime = ensure_host(find(), default_cache_dir())
+    sandbox = confined_host(find(), default_cache_dir()).sandbox
     try:
         said = subprocess.run((python, "-I", "-c", _PREFIXES), capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -204,7 +203,7 @@ def _sandbox(python: str) -> Sandbox:
         raise UsageError(message, field=VARIABLE, remedy="name a Python interpreter") from error
     program = Path(python)
     folders = [Path(line) for line in dict.fromkeys(said.stdout.split("\n")) if line]
-    return open_sandbox(Mode.AUTO, runtime.runner.parent).reaching(
+    return sandbox.reaching(
         *folders,
         Path(tracer.__file__),
         Path("/proc/cpuinfo"),  # torch asks what the processor has

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 from npukernelbench.errors import ExecutorError
 from npukernelbench.judge.scratch import Scratch
@@ -218,7 +218,8 @@ class _Pool:
         # Whether a program that was called may have a server. Candidates name folders of headers: commands have no end.
         self._called: OrderedDict[tuple[object, ...], bool] = OrderedDict()
         self._owner = os.getpid()
-        self._lock = Lock()
+        # Re-entrant: a part that nobody refers to any more leaves wherever Python collects garbage, also in here.
+        self._lock = RLock()
 
     def start(
         self, words: Sequence[str], own: Sequence[str], stop: Stop, environment: Mapping[str, str], output: int
@@ -288,7 +289,12 @@ class _Pool:
             self._owner = os.getpid()
 
 
-_OF_THIS_PROCESS = _Pool()
+@cache
+def _pool_of(process: int) -> _Pool:  # noqa: ARG001  the key
+    """What all sandboxes of a process have in common. A fork has its own: a thread of its parent's may have held the
+    lock.
+    """
+    return _Pool()
 
 
 class ForkServers:
@@ -298,7 +304,7 @@ class ForkServers:
     """
 
     def __init__(self, *, own: bool = False) -> None:
-        self._pool = _Pool() if own else _OF_THIS_PROCESS
+        self._pool = _Pool() if own else _pool_of(os.getpid())
         self._leave = weakref.finalize(self, self._pool.leave, id(self))
 
     def join(self) -> None:

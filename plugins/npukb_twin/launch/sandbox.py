@@ -118,7 +118,7 @@ class Sandbox:
             self.servers.lost((*self._words(command), "--", *command), stop)
 
     def close(self) -> None:
-        """End what waits to be copied."""
+        """End what waits to be copied, unless another sandbox of this process copies it, too."""
         if self.servers is not None:
             self.servers.close()
 
