@@ -210,6 +210,17 @@ def test_how_a_copy_ends_is_told(sandbox: Sandbox, program: Path, tmp_path: Path
     assert copy(program, "n", tmp_path, sandbox, few).returncode == -signal.SIGXFSZ
 
 
+def test_without_measures_a_copy_may_do_what_its_caller_may_within_its_limits(
+    sandbox: Sandbox, program: Path, tmp_path: Path
+) -> None:
+    off = Sandbox(servers=ForkServers(own=True), copier=sandbox.launcher)
+    assert copy(program, "x", tmp_path, off).returncode == 7
+    assert min(made(program, "rs", tmp_path, off)) > 0
+    assert copy(program, "n", tmp_path, off, replace(LIMITS, file_bytes=0)).returncode == -signal.SIGXFSZ
+    assert len(running(off)) == 1
+    off.close()
+
+
 def test_a_copy_is_killed_at_its_deadline(sandbox: Sandbox, program: Path, tmp_path: Path) -> None:
     done = copy(program, "l", tmp_path, sandbox, replace(LIMITS, wall_s=0.3))
     assert done.timed_out

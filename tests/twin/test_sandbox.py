@@ -127,6 +127,16 @@ def test_strict_is_all_or_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch)
         open_sandbox(Mode.STRICT, folder)
 
 
+@pytest.mark.parametrize("mode", [Mode.OFF, Mode.AUTO])
+def test_compilers_are_copied_where_a_filter_can_stop_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode
+) -> None:
+    monkeypatch.setattr(sandbox, "probe", lambda launcher: Measures(landlock=1))
+    assert open_sandbox(mode, folder).servers is None
+    monkeypatch.setattr(sandbox, "probe", lambda launcher: Measures(seccomp=True))
+    assert open_sandbox(mode, folder).servers is not None
+
+
 def test_off_is_told(twin: Twin) -> None:
     twin.executor._ready()
     for mode, status in ((Mode.OFF, FindingStatus.WARNING), (Mode.AUTO, FindingStatus.OK)):

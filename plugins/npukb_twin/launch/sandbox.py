@@ -72,6 +72,8 @@ class Sandbox:
     inherited: tuple[int, ...] = ()
     """Descriptors of namespaces to join: a program that the directives are for must inherit them."""
     servers: ForkServers | None = field(default=None, compare=False)
+    copier: Path | None = None
+    """What starts servers where nothing else is wanted of the launcher."""
 
     def reaching(self, *read: Path, run: Iterable[Path] = (), children: bool = False) -> Sandbox:
         """The same, for a program that needs these files or folders too, or has to start other programs."""
@@ -105,9 +107,9 @@ class Sandbox:
         output: int,
     ) -> Copy | None:
         """A copy of ``command`` from ``stop`` on, under these measures and limits; None where there is no server that
-        makes it, or no filter, which servers need to stop at all.
+        makes it.
         """
-        if self.servers is None or not self.measures.seccomp:
+        if self.servers is None:
             return None
         words, own = (*self._words(command), "--", *command), (str(work), *self._of_call(work, limits))
         return self.servers.start(words, own, stop, environment, output)
@@ -124,7 +126,7 @@ class Sandbox:
 
     def _words(self, command: Sequence[str]) -> list[str]:
         """The launcher, and the measures that are the same for each call of ``command``."""
-        words = [str(self.launcher)]
+        words = [str(self.launcher or self.copier)]
         words += ["--namespaces"] if self.measures.namespaces else []
         words += self._paths(Path(command[0])) if self.measures.landlock else []
         words += ["--filter"] if self.measures.seccomp else []
@@ -156,9 +158,11 @@ class Sandbox:
 
 def open_sandbox(mode: Mode, folder: Path) -> Sandbox:
     """The sandbox of ``mode`` with the launcher in ``folder``. ExecutorError where ``strict`` cannot be had."""
-    if mode is Mode.OFF:
-        return Sandbox()
     measures = probe(folder / LAUNCHER)
+    # they stop where a filter traps a call
+    servers = ForkServers() if measures.seccomp else None
+    if mode is Mode.OFF:
+        return Sandbox(servers=servers, copier=folder / LAUNCHER)
     if mode is Mode.STRICT and measures.missing:
         raise ExecutorError(
             f"this machine offers no {', '.join(measures.missing)}, which sandbox=strict requires",
@@ -166,7 +170,7 @@ def open_sandbox(mode: Mode, folder: Path) -> Sandbox:
         )
     # where no filter keeps launches apart, each has namespaces of its own
     shared = shared_namespaces(folder / LAUNCHER) if measures.namespaces and measures.seccomp else ()
-    return Sandbox(folder / LAUNCHER, measures, inherited=shared, servers=ForkServers())
+    return Sandbox(folder / LAUNCHER, measures, inherited=shared, servers=servers)
 
 
 @cache

@@ -160,9 +160,9 @@ void AfterOpening(const char* path, int descriptor) {
 void Serve(const Measures& measures, char** program) {
     g_measures = measures;
     g_control = atoi(measures.control);
-    if (measures.stop == nullptr || measures.made == nullptr || !measures.filter) {
+    if (measures.stop == nullptr || measures.made == nullptr) {
         errno = EINVAL;
-        Refuse("a fork server without a filter, or without a place to stop");
+        Refuse("a fork server without a place to stop");
     }
     LeaveNamespaces(measures);
     RunInside(program, BeforeOpening, AfterOpening, measures.large);
