@@ -48,7 +48,7 @@ cases:
 """
 GOLDEN = """
 extern "C" __global__ __aicore__ void stand_sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {
-    for (int i = 0; i < 35; ++i) reinterpret_cast<float*>(y)[i] = std::sqrt(reinterpret_cast<float*>(x)[i]);
+    for (int i = 0; i < 35; ++i) reinterpret_cast<float*>(y)[i] = __builtin_sqrtf(reinterpret_cast<float*>(x)[i]);
 }
 """
 HOST = """
@@ -75,7 +75,7 @@ extern "C" __global__ __aicore__ void trial_vector(GM_ADDR x, GM_ADDR y, GM_ADDR
 """,
     "cube": """
 static float wide(uint16_t h) {
-    float f = std::ldexp((h & 1023) + 1024, (h >> 10 & 31) - 25) * (h >> 15 ? -1 : 1);
+    float f = __builtin_ldexpf((h & 1023) + 1024, (h >> 10 & 31) - 25) * (h >> 15 ? -1 : 1);
     return h & 0x7fff ? f : 0;
 }
 extern "C" __global__ __aicore__ void trial_cube(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {
@@ -92,13 +92,13 @@ extern "C" __global__ __aicore__ void trial_cube(GM_ADDR x, GM_ADDR y, GM_ADDR z
 RIGHT = """
 static float wide(uint16_t h) {
     int size = h >> 10 & 31;
-    return std::ldexp((h & 1023) + (size ? 1024 : 0), (size ? size : 1) - 25) * (h >> 15 ? -1 : 1);
+    return __builtin_ldexpf((h & 1023) + (size ? 1024 : 0), (size ? size : 1) - 25) * (h >> 15 ? -1 : 1);
 }
 static uint16_t half(float f) {
     uint32_t bits;
     __builtin_memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size < 0x38800000) return sign | static_cast<uint16_t>(std::lrint(std::ldexp(std::fabs(f), 24)));
+    if (size < 0x38800000) return sign | static_cast<uint16_t>(__builtin_lrintf(__builtin_ldexpf(__builtin_fabsf(f), 24)));
     return sign | static_cast<uint16_t>((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 }
 extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {

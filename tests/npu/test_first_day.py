@@ -51,7 +51,7 @@ OP_ADD(TinySqrt);
 DEVICE = """
 extern "C" __global__ __aicore__ void tiny_sqrt({arguments}, GM_ADDR workspace, GM_ADDR tiling) {{
     auto* from = reinterpret_cast<float*>(x);
-    for (int i = 0; i < 20; ++i) reinterpret_cast<float*>({to})[i] = std::sqrt(from[i]);
+    for (int i = 0; i < 20; ++i) reinterpret_cast<float*>({to})[i] = __builtin_sqrtf(from[i]);
     {more}
 }}
 """

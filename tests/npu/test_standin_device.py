@@ -29,7 +29,7 @@ KERNEL = """
 extern "C" __global__ __aicore__ void tinysqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {{
     auto* from = reinterpret_cast<float*>(x);
     auto* to = reinterpret_cast<float*>(y);
-    for (int i = 0; i < 20; ++i) to[i] = std::sqrt(from[i]);
+    for (int i = 0; i < 20; ++i) to[i] = __builtin_sqrtf(from[i]);
     {more}
 }}
 """
@@ -115,7 +115,7 @@ def test_faults_get_their_verdict(npu: Make, what: int, outcome: Outcome, rule: 
 LAUNCHES = """
 #include "count.h"
 extern "C" __global__ __aicore__ void rooted(GM_ADDR x, GM_ADDR between, Count count) {
-    for (int64_t i = 0; i < count.elements; ++i) ((float*)between)[i] = std::sqrt(((float*)x)[i]);
+    for (int64_t i = 0; i < count.elements; ++i) ((float*)between)[i] = __builtin_sqrtf(((float*)x)[i]);
 }
 extern "C" __global__ __aicore__ void scaled(GM_ADDR between, GM_ADDR y, int64_t n, float by) {
     for (int64_t i = 0; i < n; ++i) ((float*)y)[i] = ((float*)between)[i] * by;
@@ -285,7 +285,7 @@ DEVICE = """
 extern "C" __global__ __aicore__ void tiny_sqrt(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {{
     auto* numbers = reinterpret_cast<float*>(tiling);
     for (int i = 0; i < int(numbers[0]); ++i)
-        reinterpret_cast<float*>(y)[i] = numbers[1] * std::sqrt(reinterpret_cast<float*>(x)[i]);
+        reinterpret_cast<float*>(y)[i] = numbers[1] * __builtin_sqrtf(reinterpret_cast<float*>(x)[i]);
     {more}
 }}
 """

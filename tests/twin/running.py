@@ -124,6 +124,7 @@ class Twin:
     executor: TwinExecutor = field(default_factory=lambda: TwinExecutor(TwinArgs()))
     allocation: Allocation = Allocation.EXACT
     apart: bool = False  # barriers around everything that moves: kernels that are about something else need no flags
+    compiled: dict[tuple[object, ...], CompileResult] = field(default_factory=dict, repr=False)
 
     def run(
         self,
@@ -152,11 +153,13 @@ class Twin:
         seed: int = 7,
         timeout_s: float = LIMIT_S,
     ) -> Finished:
-        """Compile and run a whole source file."""
+        """Compile and run a whole source file, which is compiled once for all its inputs."""
         task = task_for(inputs or {}, outputs, entry)
-        compiled = self.compile(source, task)
+        wanted = (source, entry, task.arguments)
+        compiled = self.compiled.get(wanted) or self.compile(source, task)
         if compiled.artifact is None:
             return Finished(source, compiled, None)
+        self.compiled[wanted] = compiled
         request = RunRequest(task, task.cases[0], compiled.artifact, inputs or {}, seed, timeout_s, self.allocation)
         return Finished(source, compiled, self.executor.run(request))
 

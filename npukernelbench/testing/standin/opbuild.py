@@ -118,7 +118,6 @@ LIBRARY = """\
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include "{source}"
 struct Tensor {{ uint8_t* address; int64_t count; int dtype; uint64_t rank; int64_t dims[8]; }};
 struct Call {{ Tensor* tensors[16]; int count; float tiling[8]; }};
@@ -128,36 +127,44 @@ extern "C" const char* aclrtGetSocName() __attribute__((weak));
 // in the order of config.ini there. The kernel that is launched is that of the first package which has one, whosever
 // interface was called.
 static bool g_another = false;
-static std::string Variable(const char* name) {{ return std::getenv(name) ? std::getenv(name) : ""; }}
-static std::string Text(const std::string& file) {{
-    FILE* opened = std::fopen(file.c_str(), "r");
-    if (opened == nullptr) return "";
-    char text[4096] = {{}};
-    const size_t size = std::fread(text, 1, sizeof text - 1, opened);
+struct Text {{ char characters[4096]; }};
+static const char* Variable(const char* name) {{ return std::getenv(name) ? std::getenv(name) : ""; }}
+static Text Read(const char* file) {{
+    Text text{{}};
+    FILE* opened = std::fopen(file, "r");
+    if (opened == nullptr) return text;
+    std::fread(text.characters, 1, sizeof text - 1, opened);
     std::fclose(opened);
-    return std::string(text, size);
+    return text;
 }}
-static bool Registered(const std::string& folder) {{
+static bool Registered(const char* folder) {{
     const char* soc = aclrtGetSocName ? aclrtGetSocName() : "";
-    const std::string unit = std::strstr(soc, "910_93") ? "ascend910_93" : "ascend910b";
-    g_another = folder.size() < sizeof "{vendor}" || folder.substr(folder.size() - sizeof "{vendor}") != "/{vendor}";
-    const std::string file = folder + "/op_impl/ai_core/tbe/config/" + unit + "/aic-" + unit + "-ops-info.json";
-    return Text(file).find("\\"{name}\\"") != std::string::npos;
+    const char* unit = std::strstr(soc, "910_93") ? "ascend910_93" : "ascend910b";
+    const char* last = std::strrchr(folder, '/');
+    g_another = last == nullptr || std::strcmp(last, "/{vendor}") != 0;
+    Text file{{}};
+    const char* pattern = "%s/op_impl/ai_core/tbe/config/%s/aic-%s-ops-info.json";
+    std::snprintf(file.characters, sizeof file, pattern, folder, unit, unit);
+    return std::strstr(Read(file.characters).characters, "\\"{name}\\"") != nullptr;
 }}
-static bool AnyRegistered(const std::string& names, char between, const std::string& before) {{
-    for (size_t at = 0; at <= names.size();) {{
-        const size_t end = std::min(names.find(between, at), names.size());
-        if (end > at && Registered(before + names.substr(at, end - at))) return true;
-        at = end + 1;
+static bool AnyRegistered(const char* before, const char* names, const char* between) {{
+    for (size_t length = std::strcspn(names, between);; length = std::strcspn(names += length + 1, between)) {{
+        Text folder{{}};
+        std::snprintf(folder.characters, sizeof folder, "%s%.*s", before, static_cast<int>(length), names);
+        if (length != 0 && Registered(folder.characters)) return true;
+        if (names[length] == 0) return false;
     }}
-    return false;
 }}
 static bool Found() {{
-    if (AnyRegistered(Variable("ASCEND_CUSTOM_OPP_PATH"), ':', "")) return true;
-    const std::string vendors = Variable("ASCEND_OPP_PATH") + "/vendors/";
-    const std::string key = "load_priority=", config = Text(vendors + "config.ini");
-    if (config.find(key) != 0) return false;
-    return AnyRegistered(config.substr(key.size(), config.find('\\n') - key.size()), ',', vendors);
+    if (AnyRegistered("", Variable("ASCEND_CUSTOM_OPP_PATH"), ":")) return true;
+    Text vendors{{}}, file{{}};
+    std::snprintf(vendors.characters, sizeof vendors, "%s/vendors/", Variable("ASCEND_OPP_PATH"));
+    std::snprintf(file.characters, sizeof file, "%sconfig.ini", vendors.characters);
+    Text config = Read(file.characters);
+    config.characters[std::strcspn(config.characters, "\\n")] = 0;  // its first line
+    const size_t key = sizeof "load_priority=" - 1;
+    if (std::strncmp(config.characters, "load_priority=", key) != 0) return false;
+    return AnyRegistered(vendors.characters, config.characters + key, ",");
 }}
 extern "C" int aclnn{name}GetWorkspaceSize({arguments}, uint64_t* size, void** executor) {{
     Tensor* tensors[] = {{{tensors}}};
