@@ -98,8 +98,10 @@ static uint16_t half(float f) {
     uint32_t bits;
     __builtin_memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    int subnormal = __builtin_lrintf(__builtin_ldexpf(__builtin_fabsf(f), 24));
-    if (size < 0x38800000) return sign | static_cast<uint16_t>(subnormal);
+    if (size < 0x38800000) {
+        f = __builtin_ldexpf(__builtin_fabsf(f), 24);
+        return sign | static_cast<uint16_t>(__builtin_lrintf(f));
+    }
     return sign | static_cast<uint16_t>((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 }
 extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {

@@ -30,10 +30,10 @@ END
 esac
 """
 CONFIGURED = r"""
-:env:.find-links='/wheels /more'
+:env:.extra-index-url='https://a/simple https://b/simple'
 global.cert='/ca.crt'
 global.constraint='/constraints.txt'
-global.extra-index-url='\nhttps://a/simple\nhttps://b/simple'
+global.find-links='\n/wheels\n/more'
 global.index-url='https://mirror/simple'
 global.timeout='180'
 """
@@ -69,7 +69,7 @@ def test_uv_installs_from_where_pip_would(tmp_path: Path, words: tuple[str, ...]
         "UV_CONSTRAINT=/constraints.txt",
         "UV_DEFAULT_INDEX=https://mirror/simple",
         "UV_FIND_LINKS=/wheels,/more",
-        "UV_INDEX= https://a/simple https://b/simple",
+        "UV_INDEX=https://a/simple https://b/simple",
         "UV_INDEX_STRATEGY=unsafe-best-match",
         f"uv pip install --quiet --python .venv/bin/python -e {target}",
     ]
